@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * vfabric: data plane of a scale-up memory fabric.
+ *
+ * Open /dev/vfabric/<domain> (the default partition) or
+ * /dev/vfabric/<domain>.<partition>, then ATTACH: one open file is one
+ * endpoint. All values are in host byte order; sizes and offsets are bytes;
+ * deadlines are absolute CLOCK_MONOTONIC times in nanoseconds.
+ *
+ * What each errno means, for every ioctl of this header:
+ *
+ * ENOTTY       the ioctl number is not known to this kernel
+ * E2BIG        the structure is longer than this kernel knows and the unknown
+ *              tail is not zero (a shorter structure is zero-extended)
+ * EOPNOTSUPP   a flag or an enumerated value is not known to this kernel
+ * EINVAL       a field is out of range, misaligned, or must be zero and is not
+ * EFAULT       the structure could not be read or written
+ * ENODEV       the endpoint, its partition or its domain has ended
+ * ENOTCONN     the file is not attached yet
+ * EALREADY     the file is attached already
+ * EBUSY        the rank is held by another file
+ * EACCES       the rank is not in this file's partition, or more access is
+ *              asked for than the window gives
+ * ENOENT       no such handle, tag or cookie: unknown, stale or freed
+ * EEXIST       the endpoint has a window of this tag already
+ * EHOSTUNREACH no route leads to that rank (link, routing table, partition),
+ *              or nothing is attached there
+ * EDQUOT       a limit of the domain, endpoint or user is reached
+ * ENOSPC       the file has used up its mmap cookies for that rank
+ * ENOMEM       out of memory (of the machine or of the memory cgroup)
+ * ETIMEDOUT    the deadline passed
+ * EINTR        a signal arrived
+ *
+ * A call that fails has changed nothing and leaves the structure as it was,
+ * except that WAIT reports the current values with ETIMEDOUT.
+ * Any process that holds the file may make every call.
+ */
+#ifndef _UAPI_LINUX_VFABRIC_H
+#define _UAPI_LINUX_VFABRIC_H
+
+#include <linux/types.h>
+#include <linux/ioctl.h>
+
+#define VFAB_ABI		1
+#define VFAB_MAX_WORLD		1024	/* endpoints in a domain */
+#define VFAB_MAX_PLANES		64	/* ports of an endpoint */
+#define VFAB_NAME_LEN		32	/* of a domain or partition, NUL apart */
+#define VFAB_VECTORS		64	/* doorbell vectors of an endpoint */
+#define VFAB_RANK_ANY		0xffffffffU
+#define VFAB_NO_DEADLINE	(~0ULL)	/* wait until something happens */
+
+/* Access to a window; WRITE includes READ in what the hardware allows. */
+#define VFAB_ACCESS_READ	(1 << 0)
+#define VFAB_ACCESS_WRITE	(1 << 1)
+
+/*
+ * What an import does when its peer can no longer be reached. A later return
+ * of the route revives either kind; a window that was freed, an endpoint that
+ * ended or moved to another partition never comes back.
+ */
+enum vfab_loss {
+	VFAB_LOSS_SIGBUS = 0,	/* every touch raises SIGBUS */
+	/*
+	 * One private page stands in for all of the import: it reads all ones
+	 * until this importer stores to it, and nothing reaches the peer.
+	 */
+	VFAB_LOSS_ABSORB = 1,
+};
+
+/**
+ * struct vfab_info - what this file leads to (may be asked before ATTACH)
+ * @abi:	VFAB_ABI
+ * @domain:	the domain's machine-wide id
+ * @world:	endpoints in the domain
+ * @planes:	ports of each endpoint
+ * @partition:	id of the partition that the file admits to
+ * @rank:	own rank, or VFAB_RANK_ANY before ATTACH
+ * @vectors:	VFAB_VECTORS
+ * @view_bytes:	size of the route view, a multiple of the page size
+ * @view_cookie: mmap() offset of the route view (after ATTACH, read-only)
+ * @window_max:	largest window, bytes
+ * @uuid:	the domain's UUID
+ * @name:	the domain's name, NUL-terminated
+ */
+struct vfab_info {
+	__u32 abi;
+	__u32 domain;
+	__u32 world;
+	__u32 planes;
+	__u32 partition;
+	__u32 rank;
+	__u32 vectors;
+	__u32 view_bytes;
+	__u64 view_cookie;
+	__u64 window_max;
+	__u8 uuid[16];
+	char name[40];
+};
+
+/**
+ * struct vfab_attach - take an endpoint
+ * @rank:	in: the rank, or VFAB_RANK_ANY for the lowest free one of the
+ *		partition; out: the rank taken
+ * @flags:	0
+ *
+ * The endpoint ends at DETACH, when the last copy of the file is closed, or
+ * when the process that attached exits, whatever children or mappings remain.
+ * Its end frees its windows, revokes its imports and tells its peers. An ended
+ * file stays dead: open a new one to attach again.
+ * EHOSTUNREACH: VFAB_RANK_ANY and no rank of the partition is free.
+ */
+struct vfab_attach {
+	__u32 rank;
+	__u32 flags;
+};
+
+/**
+ * struct vfab_window_alloc - export memory
+ * @size:	bytes, a multiple of the page size, at most window_max
+ * @tag:	name for LOOKUP, unique within the endpoint; 0: not looked up
+ * @access:	greatest access that peers may have: VFAB_ACCESS_READ, or
+ *		READ | WRITE
+ * @flags:	0
+ * @handle:	out: names the window in its domain; never 0, never reissued
+ *
+ * All pages are allocated, zeroed and charged before the call returns. The
+ * owner maps it by importing its own handle, with any access.
+ */
+struct vfab_window_alloc {
+	__u64 size;
+	__u64 tag;
+	__u32 access;
+	__u32 flags;
+	__u64 handle;
+};
+
+/**
+ * struct vfab_window_free - take a window of one's own back
+ * @handle:	from WINDOW_ALLOC
+ *
+ * When it returns, no access of any process reaches the memory.
+ */
+struct vfab_window_free {
+	__u64 handle;
+};
+
+/**
+ * struct vfab_lookup - find a peer's window by tag
+ * @rank:	the peer, in the same partition
+ * @flags:	0
+ * @tag:	not 0
+ * @deadline:	0: do not wait; else wait for the window to appear (also for
+ *		the peer to attach)
+ * @handle:	out
+ * @size:	out: bytes
+ * @access:	out: greatest access
+ * @pad:	0
+ *
+ * Without waiting: ENOENT when there is no such window. EHOSTUNREACH when the
+ * route to the rank is or gets lost.
+ */
+struct vfab_lookup {
+	__u32 rank;
+	__u32 flags;
+	__u64 tag;
+	__u64 deadline;
+	__u64 handle;
+	__u64 size;
+	__u32 access;
+	__u32 pad;
+};
+
+/**
+ * struct vfab_import - get the right to map a window
+ * @handle:	of a window of a reachable endpoint in the same partition, or
+ *		of one's own
+ * @access:	VFAB_ACCESS_READ, or READ | WRITE; at most what the window gives
+ * @loss:	enum vfab_loss
+ * @cookie:	out: mmap() offset of the window's first byte; 2 MiB-aligned,
+ *		never reissued for another import of this file
+ * @size:	out: bytes
+ * @rank:	out: the owner
+ * @pad:	0
+ */
+struct vfab_import {
+	__u64 handle;
+	__u32 access;
+	__u32 loss;
+	__u64 cookie;
+	__u64 size;
+	__u32 rank;
+	__u32 pad;
+};
+
+/**
+ * struct vfab_release - give an import back
+ * @cookie:	from IMPORT or BELL
+ *
+ * Its mappings, if any are left, raise SIGBUS from now on.
+ */
+struct vfab_release {
+	__u64 cookie;
+};
+
+/**
+ * struct vfab_bell - get the right to map an endpoint's doorbell pages
+ * @rank:	the peer, or the own rank
+ * @loss:	enum vfab_loss
+ * @cookie:	out: mmap() offset of the page of counts; the page of armed
+ *		words follows at cookie + page size. Map one page at a time.
+ *
+ * Counts may be written by every peer in the partition, armed words only by
+ * the endpoint itself (mapping them writable elsewhere is EACCES).
+ * Word of vector v: byte v * VFAB_BELL_STRIDE of the page, 64 bits.
+ *
+ * To ring v: store the payload; atomically add 1 to the count (release); full
+ * fence; load the armed word; if it is not 0, call RING. The fence pairs with
+ * the one between WAIT's store to the armed word and its load of the count:
+ * either the ringer sees the word armed, or the waiter sees the count.
+ */
+struct vfab_bell {
+	__u32 rank;
+	__u32 loss;
+	__u64 cookie;
+};
+#define VFAB_BELL_STRIDE	64
+
+/**
+ * struct vfab_ring - wake whoever waits on a doorbell; does not count by itself
+ * @rank:	the peer
+ * @vector:	0 .. VFAB_VECTORS - 1
+ */
+struct vfab_ring {
+	__u32 rank;
+	__u32 vector;
+};
+
+enum vfab_wait_reason {
+	VFAB_WAIT_COUNT = 1,	/* the count differs from the one given */
+	VFAB_WAIT_LOSS = 2,	/* the loss generation differs (checked first) */
+};
+
+/**
+ * struct vfab_wait - sleep until an own doorbell rings or something is lost
+ * @vector:	0 .. VFAB_VECTORS - 1
+ * @reason:	out: enum vfab_wait_reason
+ * @count:	in: count seen; out: count now
+ * @loss:	in: loss generation seen (route view); out: the one now
+ * @deadline:	VFAB_NO_DEADLINE: none; a time in the past polls
+ *
+ * Ends with 0, ETIMEDOUT, EINTR (restarted by SA_RESTART) or ENODEV.
+ * Counts are compared for being different, not for being larger: a peer may
+ * write anything to them.
+ */
+struct vfab_wait {
+	__u32 vector;
+	__u32 reason;
+	__u64 count;
+	__u64 loss;
+	__u64 deadline;
+};
+
+/**
+ * struct vfab_eventfd - signal an eventfd when an own doorbell rings
+ * @vector:	0 .. VFAB_VECTORS - 1
+ * @fd:		an eventfd, or -1 to unbind
+ *
+ * A bound vector stays armed. Rings before the binding are not signalled:
+ * read the count after binding. Rings may coalesce; the count tells.
+ * EINVAL: not an eventfd. EBADF: not open.
+ */
+struct vfab_eventfd {
+	__u32 vector;
+	__s32 fd;
+};
+
+#define VFAB_IOC_MAGIC		0xF6
+#define VFAB_IOC_INFO		_IOR(VFAB_IOC_MAGIC, 0, struct vfab_info)
+#define VFAB_IOC_ATTACH		_IOWR(VFAB_IOC_MAGIC, 1, struct vfab_attach)
+#define VFAB_IOC_DETACH		_IO(VFAB_IOC_MAGIC, 2)
+#define VFAB_IOC_WINDOW_ALLOC	_IOWR(VFAB_IOC_MAGIC, 3, struct vfab_window_alloc)
+#define VFAB_IOC_WINDOW_FREE	_IOW(VFAB_IOC_MAGIC, 4, struct vfab_window_free)
+#define VFAB_IOC_LOOKUP		_IOWR(VFAB_IOC_MAGIC, 5, struct vfab_lookup)
+#define VFAB_IOC_IMPORT		_IOWR(VFAB_IOC_MAGIC, 6, struct vfab_import)
+#define VFAB_IOC_RELEASE	_IOW(VFAB_IOC_MAGIC, 7, struct vfab_release)
+#define VFAB_IOC_BELL		_IOWR(VFAB_IOC_MAGIC, 8, struct vfab_bell)
+#define VFAB_IOC_RING		_IOW(VFAB_IOC_MAGIC, 9, struct vfab_ring)
+#define VFAB_IOC_WAIT		_IOWR(VFAB_IOC_MAGIC, 10, struct vfab_wait)
+#define VFAB_IOC_EVENTFD	_IOW(VFAB_IOC_MAGIC, 11, struct vfab_eventfd)
+
+/* State of a peer, seen from the owner of a route view. */
+enum vfab_peer_state {
+	VFAB_PEER_UNREACHABLE = 0,	/* no route, or another partition */
+	VFAB_PEER_VACANT = 1,		/* reachable, nothing attached */
+	VFAB_PEER_HELD = 2,		/* reachable and attached */
+	VFAB_PEER_RECOVERY = 3,		/* route lost, retry timeout running */
+};
+
+/**
+ * struct vfab_peer - one rank in the route view
+ * @generation:	changes whenever anything below changes; odd while it is
+ *		being written
+ * @losses:	how often this peer was lost to the view's owner: its route
+ *		went away or its holder ended while it was HELD; wraps
+ * @revoked:	how many windows of this peer were freed while the view's owner
+ *		had imported them; wraps. Who relies on a window and sees this
+ *		change asks LOOKUP whether the handle is still there.
+ * @state:	enum vfab_peer_state
+ * @paths:	live paths (planes) to it
+ * @rate:	sum over the live paths, 10^6 bytes per second and direction
+ * @latency:	nanoseconds, one way
+ */
+struct vfab_peer {
+	__u64 generation;
+	__u32 losses;
+	__u32 revoked;
+	__u32 state;
+	__u32 paths;
+	__u32 rate;
+	__u32 latency;
+};
+
+/**
+ * struct vfab_view - the route view: read-only memory at view_cookie
+ * @abi:	VFAB_ABI
+ * @world:	entries of @peer
+ * @rank:	whose view it is
+ * @partition:	its partition now; VFAB_PARTITION_NONE after its end
+ * @generation:	sum of all changes to @peer
+ * @loss:	loss generation of the partition: a new, larger value whenever
+ *		an endpoint of it ended, held endpoints of it lost their route
+ *		to each other, or an imported window was freed. It is stored
+ *		before access is taken away.
+ * @ended:	not 0 once this endpoint has ended (the view itself stays)
+ * @peer:	by rank
+ *
+ * Reader: load peer.generation (acquire), the fields, an acquire fence, and
+ * peer.generation again; retry when odd or different.
+ */
+struct vfab_view {
+	__u32 abi;
+	__u32 world;
+	__u32 rank;
+	__u32 partition;
+	__u64 generation;
+	__u64 loss;
+	__u32 ended;
+	__u32 reserved[7];
+	struct vfab_peer peer[];
+};
+#define VFAB_PARTITION_NONE	0xffffffffU
+
+enum vfab_event_type {
+	VFAB_EVENT_OVERFLOW = 0,	/* records were dropped: read the view */
+	VFAB_EVENT_PEER_LOST = 1,	/* @rank: reason says why */
+	VFAB_EVENT_PEER_GAINED = 2,	/* @rank: reachable and attached (again) */
+	VFAB_EVENT_WINDOW_REVOKED = 3,	/* @rank freed @handle, which we imported */
+	VFAB_EVENT_MOVED = 4,		/* this endpoint changed its partition */
+};
+
+enum vfab_reason {
+	VFAB_REASON_NONE = 0,
+	VFAB_REASON_EXIT = 1,		/* the holder detached, closed or died */
+	VFAB_REASON_LINK = 2,		/* link, port or switch state */
+	VFAB_REASON_ROUTE = 3,		/* routing table */
+	VFAB_REASON_PARTITION = 4,	/* partition membership */
+	VFAB_REASON_FREE = 5,		/* the owner freed the window */
+	VFAB_REASON_DELETE = 6,		/* the domain or partition was deleted */
+	VFAB_REASON_ATTACH = 7,		/* the peer attached */
+};
+
+/**
+ * struct vfab_event - what read() returns, whole records only
+ * @type:	enum vfab_event_type
+ * @rank:	the peer concerned, or the own rank
+ * @handle:	the window concerned, or 0
+ * @loss:	loss generation at the time
+ * @reason:	enum vfab_reason
+ * @pad:	0
+ *
+ * read() with a buffer too small for one record is EINVAL; without a record
+ * it sleeps, or returns EAGAIN with O_NONBLOCK; 0 once the endpoint has ended
+ * and the queue is empty. poll(): EPOLLIN, and EPOLLHUP | EPOLLERR at the end.
+ */
+struct vfab_event {
+	__u32 type;
+	__u32 rank;
+	__u64 handle;
+	__u64 loss;
+	__u32 reason;
+	__u32 pad;
+};
+
+#endif
