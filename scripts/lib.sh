@@ -1,0 +1,87 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0
+# Functions shared by the scripts in this directory. By example:
+#
+#	here=$(cd "$(dirname "$0")" && pwd)
+#	. "$here/lib.sh"
+#	say "unpacking"                       # "kernel: unpacking" on stderr
+#	die 2 "no such file: give another"    # the same, and exit 2
+#	work "downloading" apt-get update     # shows that it is alive; its output only if it fails
+#
+# Everything said goes to stderr: stdout belongs to the caller's data.
+
+me=${0##*/}
+
+say() {
+	printf '%s: %s\n' "$me" "$*" >&2
+}
+
+die() {
+	die_status=$1
+	shift
+	say "$*"
+	exit "$die_status"
+}
+
+# The comment that opens a script is its help.
+usage_from_header() {
+	sed -n '1d; /^#/!q; /SPDX-License/d; s/^# \{0,1\}//; p' "$0"
+}
+
+# Where downloaded things live; needs no root and survives "make clean".
+cache_dir() {
+	cache_dir=${VFABRIC_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/vfabric}
+	case $cache_dir in
+	*[[:space:]\#:,]*)
+		die 2 "cache directory '$cache_dir': make and QEMU cannot use this path, set VFABRIC_CACHE to one without spaces, '#', ':' and ','" ;;
+	/*) ;;
+	*) die 2 "cache directory '$cache_dir': set VFABRIC_CACHE to an absolute path" ;;
+	esac
+	mkdir -p "$cache_dir" ||
+		die 2 "cannot create $cache_dir: set VFABRIC_CACHE to a directory that you can write"
+}
+
+# need_space DIR MB WHAT
+need_space() {
+	free_mb=$(df -Pm "$1" | awk 'NR == 2 { print $4 }')
+	[ "$free_mb" -ge "$2" ] ||
+		die 2 "$3 needs $2 MB but $1 has $free_mb MB free: make room there${4:+, or $4}"
+}
+
+# need_command COMMAND...
+need_command() {
+	for tool; do
+		command -v "$tool" >/dev/null 2>&1 ||
+			die 2 "$tool is not installed: run 'scripts/deps install' as root"
+	done
+}
+
+# work TEXT COMMAND...: run something long. Says TEXT, again every 15 s, and
+# shows the command's output only if it fails.
+work() {
+	work_text=$1
+	shift
+	work_log=$(mktemp)
+	say "$work_text"
+	"$@" >"$work_log" 2>&1 </dev/null &
+	work_pid=$!
+	(
+		trap 'kill "$nap" 2>/dev/null; exit' TERM
+		t=0
+		while :; do
+			sleep 15 >/dev/null 2>&1 &
+			nap=$!
+			wait "$nap"
+			t=$((t + 15))
+			say "$work_text: still busy after $t s"
+		done
+	) &
+	work_ticker=$!
+	work_status=0
+	wait "$work_pid" || work_status=$?
+	kill "$work_ticker" 2>/dev/null || :
+	wait "$work_ticker" 2>/dev/null || :
+	[ "$work_status" = 0 ] || sed "s/^/$me: | /" "$work_log" >&2
+	rm -f "$work_log"
+	return "$work_status"
+}
