@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause)
+/* Do not edit directly, auto-generated from: */
+/*	Documentation/netlink/specs/vfabric.yaml */
+/* YNL-GEN kernel source */
+
+#include <net/netlink.h>
+#include <net/genetlink.h>
+
+#include "nl_gen.h"
+
+#include <uapi/linux/vfabric_netlink.h>
+
+/* Integer value ranges */
+static const struct netlink_range_validation vfab_a_retry_timeout_range = {
+	.max	= 60000ULL,
+};
+
+static const struct netlink_range_validation vfab_a_partition_range = {
+	.max	= 65535ULL,
+};
+
+/* VFAB_CMD_SYSTEM_GET - do */
+const struct nla_policy vfabric_system_get_nl_policy[VFAB_A_PAD + 1] = {
+};
+
+/* VFAB_CMD_SYSTEM_SET - do */
+const struct nla_policy vfabric_system_set_nl_policy[VFAB_A_NETNS_MODE + 1] = {
+	[VFAB_A_NETNS_MODE] = NLA_POLICY_MAX(NLA_U32, 1),
+};
+
+/* VFAB_CMD_DOMAIN_GET - do */
+const struct nla_policy vfabric_domain_get_nl_policy[VFAB_A_DOMAIN_NAME + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+};
+
+/* VFAB_CMD_DOMAIN_CREATE - do */
+const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_LATENCY + 1] = {
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_UUID] = NLA_POLICY_EXACT_LEN(16),
+	[VFAB_A_WORLD] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
+	[VFAB_A_PLANES] = NLA_POLICY_RANGE(NLA_U32, 1, 64),
+	[VFAB_A_MODE] = NLA_POLICY_MAX(NLA_U32, 511),
+	[VFAB_A_UID] = { .type = NLA_U32, },
+	[VFAB_A_GID] = { .type = NLA_U32, },
+	[VFAB_A_PEER_DEATH] = NLA_POLICY_MAX(NLA_U32, 1),
+	[VFAB_A_RETRY_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_retry_timeout_range),
+	[VFAB_A_MEM_LIMIT] = { .type = NLA_U64, },
+	[VFAB_A_RATE] = { .type = NLA_U32, },
+	[VFAB_A_LATENCY] = { .type = NLA_U32, },
+};
+
+/* VFAB_CMD_DOMAIN_DELETE - do */
+const struct nla_policy vfabric_domain_delete_nl_policy[VFAB_A_FORCE + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_FORCE] = { .type = NLA_FLAG, },
+};
+
+/* VFAB_CMD_DOMAIN_SET - do */
+const struct nla_policy vfabric_domain_set_nl_policy[VFAB_A_MEM_LIMIT + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_PEER_DEATH] = NLA_POLICY_MAX(NLA_U32, 1),
+	[VFAB_A_RETRY_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_retry_timeout_range),
+	[VFAB_A_MEM_LIMIT] = { .type = NLA_U64, },
+};
+
+/* VFAB_CMD_PARTITION_GET - do */
+const struct nla_policy vfabric_partition_get_nl_policy[VFAB_A_PARTITION + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_PARTITION] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_partition_range),
+};
+
+/* VFAB_CMD_PARTITION_CREATE - do */
+const struct nla_policy vfabric_partition_create_nl_policy[VFAB_A_ADD_MEMBERS + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_PARTITION] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_partition_range),
+	[VFAB_A_PARTITION_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_ADD_MEMBERS] = { .type = NLA_BINARY, .len = 128, },
+};
+
+/* VFAB_CMD_PARTITION_DELETE - do */
+const struct nla_policy vfabric_partition_delete_nl_policy[VFAB_A_PARTITION + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_PARTITION] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_partition_range),
+};
+
+/* VFAB_CMD_PARTITION_SET - do */
+const struct nla_policy vfabric_partition_set_nl_policy[VFAB_A_DEL_MEMBERS + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_PARTITION] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_partition_range),
+	[VFAB_A_ADD_MEMBERS] = { .type = NLA_BINARY, .len = 128, },
+	[VFAB_A_DEL_MEMBERS] = { .type = NLA_BINARY, .len = 128, },
+};
+
+/* VFAB_CMD_ENDPOINT_GET - do */
+const struct nla_policy vfabric_endpoint_get_nl_policy[VFAB_A_RANK + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
+};
+
+/* VFAB_CMD_ENDPOINT_SET - do */
+const struct nla_policy vfabric_endpoint_set_nl_policy[VFAB_A_EVICT + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_EVICT] = { .type = NLA_FLAG, },
+};
+
+/* VFAB_CMD_WINDOW_GET - do */
+const struct nla_policy vfabric_window_get_nl_policy[VFAB_A_HANDLE + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_HANDLE] = { .type = NLA_U64, },
+};
+
+/* VFAB_CMD_SWITCH_GET - do */
+const struct nla_policy vfabric_switch_get_nl_policy[VFAB_A_SWITCH + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+};
+
+/* VFAB_CMD_SWITCH_SET - do */
+const struct nla_policy vfabric_switch_set_nl_policy[VFAB_A_UP + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_UP] = NLA_POLICY_MAX(NLA_U8, 1),
+};
+
+/* VFAB_CMD_PORT_GET - do */
+const struct nla_policy vfabric_port_get_nl_policy[VFAB_A_PORT + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 1023),
+};
+
+/* VFAB_CMD_PORT_SET - do */
+const struct nla_policy vfabric_port_set_nl_policy[VFAB_A_UP + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_UP] = NLA_POLICY_MAX(NLA_U8, 1),
+};
+
+/* VFAB_CMD_LINK_GET - do */
+const struct nla_policy vfabric_link_get_nl_policy[VFAB_A_SWITCH + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+};
+
+/* VFAB_CMD_LINK_SET - do */
+const struct nla_policy vfabric_link_set_nl_policy[VFAB_A_UP + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_UP] = NLA_POLICY_MAX(NLA_U8, 1),
+};
+
+/* VFAB_CMD_ROUTE_GET - do */
+const struct nla_policy vfabric_route_get_nl_policy[VFAB_A_DEST + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_DEST] = NLA_POLICY_MAX(NLA_U32, 1023),
+};
+
+/* VFAB_CMD_ROUTE_SET - do */
+const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_DROP + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_DEST] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_EGRESS] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_DROP] = { .type = NLA_FLAG, },
+};
+
+/* VFAB_CMD_ROUTE_TRACE - do */
+const struct nla_policy vfabric_route_trace_nl_policy[VFAB_A_DST + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_SRC] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_DST] = NLA_POLICY_MAX(NLA_U32, 1023),
+};
+
+/* Ops table for vfabric */
+const struct genl_ops vfabric_nl_ops[22] = {
+	{
+		.cmd		= VFAB_CMD_SYSTEM_GET,
+		.doit		= vfabric_nl_system_get_doit,
+		.policy		= vfabric_system_get_nl_policy,
+		.maxattr	= VFAB_A_PAD,
+	},
+	{
+		.cmd		= VFAB_CMD_SYSTEM_SET,
+		.doit		= vfabric_nl_system_set_doit,
+		.policy		= vfabric_system_set_nl_policy,
+		.maxattr	= VFAB_A_NETNS_MODE,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_DOMAIN_GET,
+		.doit		= vfabric_nl_domain_get_doit,
+		.dumpit		= vfabric_nl_domain_get_dumpit,
+		.policy		= vfabric_domain_get_nl_policy,
+		.maxattr	= VFAB_A_DOMAIN_NAME,
+	},
+	{
+		.cmd		= VFAB_CMD_DOMAIN_CREATE,
+		.doit		= vfabric_nl_domain_create_doit,
+		.policy		= vfabric_domain_create_nl_policy,
+		.maxattr	= VFAB_A_LATENCY,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_DOMAIN_DELETE,
+		.doit		= vfabric_nl_domain_delete_doit,
+		.policy		= vfabric_domain_delete_nl_policy,
+		.maxattr	= VFAB_A_FORCE,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_DOMAIN_SET,
+		.doit		= vfabric_nl_domain_set_doit,
+		.policy		= vfabric_domain_set_nl_policy,
+		.maxattr	= VFAB_A_MEM_LIMIT,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_PARTITION_GET,
+		.doit		= vfabric_nl_partition_get_doit,
+		.dumpit		= vfabric_nl_partition_get_dumpit,
+		.policy		= vfabric_partition_get_nl_policy,
+		.maxattr	= VFAB_A_PARTITION,
+	},
+	{
+		.cmd		= VFAB_CMD_PARTITION_CREATE,
+		.doit		= vfabric_nl_partition_create_doit,
+		.policy		= vfabric_partition_create_nl_policy,
+		.maxattr	= VFAB_A_ADD_MEMBERS,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_PARTITION_DELETE,
+		.doit		= vfabric_nl_partition_delete_doit,
+		.policy		= vfabric_partition_delete_nl_policy,
+		.maxattr	= VFAB_A_PARTITION,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_PARTITION_SET,
+		.doit		= vfabric_nl_partition_set_doit,
+		.policy		= vfabric_partition_set_nl_policy,
+		.maxattr	= VFAB_A_DEL_MEMBERS,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_ENDPOINT_GET,
+		.doit		= vfabric_nl_endpoint_get_doit,
+		.dumpit		= vfabric_nl_endpoint_get_dumpit,
+		.policy		= vfabric_endpoint_get_nl_policy,
+		.maxattr	= VFAB_A_RANK,
+	},
+	{
+		.cmd		= VFAB_CMD_ENDPOINT_SET,
+		.doit		= vfabric_nl_endpoint_set_doit,
+		.policy		= vfabric_endpoint_set_nl_policy,
+		.maxattr	= VFAB_A_EVICT,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_WINDOW_GET,
+		.doit		= vfabric_nl_window_get_doit,
+		.dumpit		= vfabric_nl_window_get_dumpit,
+		.policy		= vfabric_window_get_nl_policy,
+		.maxattr	= VFAB_A_HANDLE,
+	},
+	{
+		.cmd		= VFAB_CMD_SWITCH_GET,
+		.doit		= vfabric_nl_switch_get_doit,
+		.dumpit		= vfabric_nl_switch_get_dumpit,
+		.policy		= vfabric_switch_get_nl_policy,
+		.maxattr	= VFAB_A_SWITCH,
+	},
+	{
+		.cmd		= VFAB_CMD_SWITCH_SET,
+		.doit		= vfabric_nl_switch_set_doit,
+		.policy		= vfabric_switch_set_nl_policy,
+		.maxattr	= VFAB_A_UP,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_PORT_GET,
+		.doit		= vfabric_nl_port_get_doit,
+		.dumpit		= vfabric_nl_port_get_dumpit,
+		.policy		= vfabric_port_get_nl_policy,
+		.maxattr	= VFAB_A_PORT,
+	},
+	{
+		.cmd		= VFAB_CMD_PORT_SET,
+		.doit		= vfabric_nl_port_set_doit,
+		.policy		= vfabric_port_set_nl_policy,
+		.maxattr	= VFAB_A_UP,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_LINK_GET,
+		.doit		= vfabric_nl_link_get_doit,
+		.dumpit		= vfabric_nl_link_get_dumpit,
+		.policy		= vfabric_link_get_nl_policy,
+		.maxattr	= VFAB_A_SWITCH,
+	},
+	{
+		.cmd		= VFAB_CMD_LINK_SET,
+		.doit		= vfabric_nl_link_set_doit,
+		.policy		= vfabric_link_set_nl_policy,
+		.maxattr	= VFAB_A_UP,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_ROUTE_GET,
+		.doit		= vfabric_nl_route_get_doit,
+		.dumpit		= vfabric_nl_route_get_dumpit,
+		.policy		= vfabric_route_get_nl_policy,
+		.maxattr	= VFAB_A_DEST,
+	},
+	{
+		.cmd		= VFAB_CMD_ROUTE_SET,
+		.doit		= vfabric_nl_route_set_doit,
+		.policy		= vfabric_route_set_nl_policy,
+		.maxattr	= VFAB_A_DROP,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_ROUTE_TRACE,
+		.doit		= vfabric_nl_route_trace_doit,
+		.policy		= vfabric_route_trace_nl_policy,
+		.maxattr	= VFAB_A_DST,
+	},
+};
+
+static const struct genl_multicast_group vfabric_nl_mcgrps[] = {
+	[VFABRIC_NLGRP_EVENTS] = { "events", },
+};

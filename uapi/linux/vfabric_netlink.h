@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause) */
+/* Do not edit directly, auto-generated from: */
+/*	Documentation/netlink/specs/vfabric.yaml */
+/* YNL-GEN uapi header */
+
+#ifndef _UAPI_LINUX_VFABRIC_NETLINK_H
+#define _UAPI_LINUX_VFABRIC_NETLINK_H
+
+#define VFAB_GENL_NAME		"vfabric"
+#define VFAB_GENL_VERSION	1
+
+/**
+ * enum vfabric_peer_death - What becomes of the windows of an endpoint that
+ *   ended.
+ * @VFAB_PEER_DEATH_REVOKE: Nobody reaches them any more (default).
+ * @VFAB_PEER_DEATH_KEEP: Those who imported them keep them until they let go.
+ */
+enum vfabric_peer_death {
+	VFAB_PEER_DEATH_REVOKE,
+	VFAB_PEER_DEATH_KEEP,
+};
+
+enum vfabric_link_state {
+	VFAB_LINK_OFF,
+	VFAB_LINK_INIT,
+	VFAB_LINK_TRAIN,
+	VFAB_LINK_ACTIVE,
+	VFAB_LINK_DEGRADED,
+	VFAB_LINK_RECOVERY,
+	VFAB_LINK_FAULT,
+};
+
+/**
+ * enum vfabric_link_reason
+ * @VFAB_LINK_REASON_ADMIN: Set down over netlink, at the endpoint or the link
+ *   itself.
+ * @VFAB_LINK_REASON_SWITCH: The switch is down.
+ */
+enum vfabric_link_reason {
+	VFAB_LINK_REASON_NONE,
+	VFAB_LINK_REASON_ADMIN,
+	VFAB_LINK_REASON_SWITCH,
+};
+
+/**
+ * enum vfabric_fabric_state - State of an endpoint, in the order of NVML's
+ *   nvmlGpuFabricState_t.
+ */
+enum vfabric_fabric_state {
+	VFAB_FABRIC_NOT_SUPPORTED,
+	VFAB_FABRIC_NOT_STARTED,
+	VFAB_FABRIC_IN_PROGRESS,
+	VFAB_FABRIC_COMPLETED,
+};
+
+/**
+ * enum vfabric_health - Summary, in the order of NVML's
+ *   NVML_GPU_FABRIC_HEALTH_SUMMARY_*.
+ * @VFAB_HEALTH_HEALTHY: All ports are up.
+ * @VFAB_HEALTH_UNHEALTHY: No port is up.
+ * @VFAB_HEALTH_LIMITED: Some ports are up.
+ */
+enum vfabric_health {
+	VFAB_HEALTH_NOT_SUPPORTED,
+	VFAB_HEALTH_HEALTHY,
+	VFAB_HEALTH_UNHEALTHY,
+	VFAB_HEALTH_LIMITED,
+};
+
+/**
+ * enum vfabric_netns_mode
+ * @VFAB_NETNS_EXCLUSIVE: Domains are seen in their own network namespace only
+ *   (default).
+ * @VFAB_NETNS_SHARED: Domains are seen, read-only, in every network namespace.
+ */
+enum vfabric_netns_mode {
+	VFAB_NETNS_EXCLUSIVE,
+	VFAB_NETNS_SHARED,
+};
+
+/**
+ * enum vfabric_hop_verdict - Whether a plane carries a pair, and if not, what
+ *   stops it first.
+ */
+enum vfabric_hop_verdict {
+	VFAB_HOP_LIVE,
+	VFAB_HOP_SRC_DOWN,
+	VFAB_HOP_SWITCH_DOWN,
+	VFAB_HOP_NO_ENTRY,
+	VFAB_HOP_MISROUTED,
+	VFAB_HOP_DST_DOWN,
+	VFAB_HOP_NO_RETURN,
+};
+
+/**
+ * enum vfabric_reason - Same values as enum vfab_reason of linux/vfabric.h.
+ */
+enum vfabric_reason {
+	VFAB_WHY_NONE,
+	VFAB_WHY_EXIT,
+	VFAB_WHY_LINK,
+	VFAB_WHY_ROUTE,
+	VFAB_WHY_PARTITION,
+	VFAB_WHY_FREE,
+	VFAB_WHY_DELETE,
+	VFAB_WHY_ATTACH,
+	VFAB_WHY_CREATE,
+	VFAB_WHY_ADMIN,
+};
+
+enum vfabric_object {
+	VFAB_OBJ_DOMAIN,
+	VFAB_OBJ_PARTITION,
+	VFAB_OBJ_ENDPOINT,
+	VFAB_OBJ_WINDOW,
+	VFAB_OBJ_SWITCH,
+	VFAB_OBJ_PORT,
+	VFAB_OBJ_LINK,
+	VFAB_OBJ_ROUTE,
+	VFAB_OBJ_SYSTEM,
+};
+
+enum vfabric_action {
+	VFAB_ACT_CREATED,
+	VFAB_ACT_DELETED,
+	VFAB_ACT_CHANGED,
+	VFAB_ACT_ATTACHED,
+	VFAB_ACT_DETACHED,
+};
+
+enum {
+	VFAB_A_PAD = 1,
+	VFAB_A_DOMAIN,
+	VFAB_A_DOMAIN_NAME,
+	VFAB_A_UUID,
+	VFAB_A_WORLD,
+	VFAB_A_PLANES,
+	VFAB_A_MODE,
+	VFAB_A_UID,
+	VFAB_A_GID,
+	VFAB_A_PEER_DEATH,
+	VFAB_A_RETRY_TIMEOUT,
+	VFAB_A_MEM_LIMIT,
+	VFAB_A_MEM_USED,
+	VFAB_A_ATTACHED,
+	VFAB_A_GENERATION,
+	VFAB_A_FORCE,
+	VFAB_A_RANK,
+	VFAB_A_SWITCH,
+	VFAB_A_PORT,
+	VFAB_A_PEER_RANK,
+	VFAB_A_PEER_SWITCH,
+	VFAB_A_PEER_PORT,
+	VFAB_A_PARTITION,
+	VFAB_A_PARTITION_NAME,
+	VFAB_A_MEMBERS,
+	VFAB_A_ADD_MEMBERS,
+	VFAB_A_DEL_MEMBERS,
+	VFAB_A_MEMBER_COUNT,
+	VFAB_A_FABRIC_STATE,
+	VFAB_A_STATUS,
+	VFAB_A_HEALTH,
+	VFAB_A_PORTS_UP,
+	VFAB_A_HELD,
+	VFAB_A_HOLDER_PID,
+	VFAB_A_HOLDER_COMM,
+	VFAB_A_WINDOWS,
+	VFAB_A_IMPORTS,
+	VFAB_A_EVICT,
+	VFAB_A_HANDLE,
+	VFAB_A_SIZE,
+	VFAB_A_TAG,
+	VFAB_A_ACCESS,
+	VFAB_A_IMPORTERS,
+	VFAB_A_IMPORT_COUNT,
+	VFAB_A_UP,
+	VFAB_A_LINK_STATE,
+	VFAB_A_LINK_REASON,
+	VFAB_A_RATE,
+	VFAB_A_LATENCY,
+	VFAB_A_DEST,
+	VFAB_A_EGRESS,
+	VFAB_A_DROP,
+	VFAB_A_SRC,
+	VFAB_A_DST,
+	VFAB_A_REACHABLE,
+	VFAB_A_PATHS,
+	VFAB_A_HOP,
+	VFAB_A_OBJECT,
+	VFAB_A_ACTION,
+	VFAB_A_REASON,
+	VFAB_A_ROUTES_CHANGED,
+	VFAB_A_ROUTES_LOST,
+	VFAB_A_NETNS_MODE,
+	VFAB_A_DOMAINS,
+	VFAB_A_USER_MEM_LIMIT,
+	VFAB_A_DEV_MAJOR,
+	VFAB_A_DEV_MINOR,
+
+	__VFAB_A_MAX,
+	VFAB_A_MAX = (__VFAB_A_MAX - 1)
+};
+
+enum {
+	VFAB_HOP_A_SWITCH = 1,
+	VFAB_HOP_A_IN_PORT,
+	VFAB_HOP_A_OUT_PORT,
+	VFAB_HOP_A_VERDICT,
+
+	__VFAB_HOP_A_MAX,
+	VFAB_HOP_A_MAX = (__VFAB_HOP_A_MAX - 1)
+};
+
+enum {
+	VFAB_CMD_SYSTEM_GET = 1,
+	VFAB_CMD_SYSTEM_SET,
+	VFAB_CMD_DOMAIN_GET,
+	VFAB_CMD_DOMAIN_CREATE,
+	VFAB_CMD_DOMAIN_DELETE,
+	VFAB_CMD_DOMAIN_SET,
+	VFAB_CMD_PARTITION_GET,
+	VFAB_CMD_PARTITION_CREATE,
+	VFAB_CMD_PARTITION_DELETE,
+	VFAB_CMD_PARTITION_SET,
+	VFAB_CMD_ENDPOINT_GET,
+	VFAB_CMD_ENDPOINT_SET,
+	VFAB_CMD_WINDOW_GET,
+	VFAB_CMD_SWITCH_GET,
+	VFAB_CMD_SWITCH_SET,
+	VFAB_CMD_PORT_GET,
+	VFAB_CMD_PORT_SET,
+	VFAB_CMD_LINK_GET,
+	VFAB_CMD_LINK_SET,
+	VFAB_CMD_ROUTE_GET,
+	VFAB_CMD_ROUTE_SET,
+	VFAB_CMD_ROUTE_TRACE,
+	VFAB_CMD_EVENT,
+
+	__VFAB_CMD_MAX,
+	VFAB_CMD_MAX = (__VFAB_CMD_MAX - 1)
+};
+
+#define VFABRIC_MCGRP_EVENTS	"events"
+
+#endif /* _UAPI_LINUX_VFABRIC_NETLINK_H */
