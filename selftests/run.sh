@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# run.sh - run the tests of the module, as root in a throw-away VM
+#
+# by example:
+#
+#	scripts/vm run --timeout 400 -- selftests/run.sh
+#	scripts/vm run --kernel 6.1 --timeout 400 -- selftests/run.sh
+#	scripts/vm run -- selftests/run.sh loss map      # only these programs
+#	scripts/vm run -- selftests/run.sh ctl           # only the tests of vfabctl
+#
+# It loads $VFABRIC_KO, runs each program in build/selftests and each script in
+# selftests/ctl, and unloads the module. What test NAME prints goes to
+# $VFABRIC_OUT/NAME.log, which ends with the line "# status: RC"; scripts/ktap
+# counts what is in there. Between the tests nothing may be left of them: no
+# domain, no reference to the module, no complaint of the kernel; what is
+# checked there is in run.log, as tests of its own.
+#
+# Exit status: 0 all passed, 1 a test failed, 2 nothing could be run.
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(dirname "$here")
+programs=${VFABRIC_SELFTESTS:-$top/build/selftests}
+vfabctl=$top/build/tools/vfabctl
+out=${VFABRIC_OUT:?run.sh: VFABRIC_OUT is not set: run it by scripts/vm run}
+ko=${VFABRIC_KO:?run.sh: VFABRIC_KO is not set: run it by scripts/vm run}
+limit=${VFABRIC_TEST_TIMEOUT:-180}
+
+[ "$(id -u)" = 0 ] || { echo "run.sh: needs root, in a VM: scripts/vm run -- selftests/run.sh" >&2; exit 2; }
+[ -d "$programs" ] || { echo "run.sh: nothing is built: run 'make -C selftests'" >&2; exit 2; }
+mkdir -p "$out"
+
+failed=0
+count=0
+
+# result TEXT STATUS [DIAGNOSTIC]: one test of this script
+result() {
+	count=$((count + 1))
+	if [ "$2" = 0 ]; then
+		echo "ok $count $1" >>"$out/run.log"
+	else
+		[ -z "${3:-}" ] || sed 's/^/# /' <<<"$3" >>"$out/run.log"
+		echo "not ok $count $1" >>"$out/run.log"
+		echo "run.sh: FAILED: $1${3:+: $3}"
+		failed=1
+	fi
+}
+
+loaded() {
+	[ -d /sys/module/vfabric ]
+}
+
+# left_clean NAME: what must hold after each test
+left_clean() {
+	local refs domains
+
+	loaded || { result "$1: module still loaded" 1; return; }
+	if [ -x "$vfabctl" ]; then
+		domains=$("$vfabctl" domain show 2>&1)
+		[ -z "$domains" ]
+		result "$1: no domain left" $? "$domains"
+	fi
+	# Work that ends an endpoint after its process may be a moment late
+	for _ in $(seq 50); do
+		refs=$(cat /sys/module/vfabric/refcnt)
+		[ "$refs" != 0 ] || break
+		sleep 0.1
+	done
+	[ "$refs" = 0 ]
+	result "$1: no reference to the module left" $? "refcnt is $refs"
+	[ -z "$(ls /dev/vfabric 2>/dev/null)" ]
+	result "$1: no device file left" $? "$(ls /dev/vfabric 2>/dev/null)"
+}
+
+# run NAME COMMAND...
+run() {
+	local name=$1 start=$SECONDS status=0 log
+	shift
+	log=$out/$name.log
+	loaded || insmod "$ko" || { result "$name: module loads" 1; return; }
+	timeout -k 5 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
+	echo "# status: $status" >>"$log"
+	printf 'run.sh: %-24s %3d passed, %d failed, %d skipped, status %d, %d s\n' "$name" \
+		"$(grep -c '^ok ' "$log")" "$(grep -c '^not ok ' "$log")" \
+		"$(grep -ci '^ok .*# SKIP' "$log")" "$status" $((SECONDS - start))
+	# kselftest's own status for "all skipped" is no failure here
+	case $status in
+	0|4)	;;
+	*)	failed=1
+		grep -E '^not ok |^# .*(Expected|failed|terminated|vft:)' "$log" | sed "s/^/run.sh:   /" ;;
+	esac
+	left_clean "$name"
+}
+
+# wanted NAME: is it among those asked for, or were none
+wanted() {
+	local w
+
+	[ ${#only[@]} != 0 ] || return 0
+	for w in "${only[@]}"; do
+		[ "$w" != "$1" ] || return 0
+	done
+	return 1
+}
+
+only=("$@")
+: >"$out/run.log"
+echo "TAP version 13" >>"$out/run.log"
+
+if loaded; then
+	echo "run.sh: vfabric is loaded already: this is for a fresh VM" >&2
+	exit 2
+fi
+insmod "$ko" || { echo "run.sh: $ko does not load: see the console" >&2; exit 2; }
+
+for program in "$programs"/*; do
+	name=${program##*/}
+	[ -f "$program" ] && [ -x "$program" ] && wanted "$name" || continue
+	run "$name" "$program"
+done
+for script in "$here"/ctl/*.sh; do
+	name=${script##*/}
+	name=ctl-${name%.sh}
+	case $script in
+	*-host.sh) continue ;;
+	esac
+	[ -x "$script" ] || continue
+	wanted "$name" || wanted ctl || continue
+	run "$name" "$script"
+done
+
+if loaded; then
+	text=$(rmmod vfabric 2>&1)
+	result "module unloads at the end" $? "$text"
+fi
+echo "1..$count" >>"$out/run.log"
+echo "# status: $failed" >>"$out/run.log"
+exit $failed
