@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: LGPL-2.1
+/* Communicators: ranks meet, watch one another, break up. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "comm.h"
+
+#define WINDOW_BYTES	(UINT64_C(256) << 10)
+#define WINDOW_MAX	(UINT64_C(1) << 30)
+
+/*
+ * How long a rank sleeps without looking at the others. Losses of its own
+ * routes wake it at once; that somebody else gave up, it sees after this.
+ */
+#define SLICE		(VFAB_SECOND / 5)
+
+static __thread uint32_t lost_in_create = VFAB_RANK_ANY;
+
+int comm_fail(struct vfab_comm *c, int err, uint32_t rank)
+{
+	if (c->err)
+		return c->err;
+	c->err = -err;
+	c->lost = rank;
+	if (c->mine)
+		__atomic_store_n(&c->mine->state, COMM_ABORTED | rank,
+				 __ATOMIC_RELEASE);
+	switch (err) {
+	case ECONNRESET:
+		return vfabi_fail(err, "rank %u of the group was lost: make a group of the others",
+				  rank);
+	case ETIMEDOUT:
+		return vfabi_fail(err, "rank %u of the group did not come in time",
+				  rank);
+	case EINVAL:
+		return vfabi_fail(err, "rank %u makes another call, or has another opinion about the group: ranks, order or VFAB_COMM_BYTES",
+				  rank);
+	}
+	return c->err;	/* whoever failed has told why */
+}
+
+int comm_check(struct vfab_comm *c, int slot)
+{
+	uint32_t i, lost = 0, differs = VFAB_RANK_ANY, blame = VFAB_RANK_ANY;
+	struct vfab_ep *ep = c->ep;
+	uint64_t state;
+
+	if (c->err)
+		return c->err;
+	/*
+	 * The members' lines first, the view after them (vfabi_lost() has the
+	 * fence): a line that was read through a route that is gone finds the
+	 * loss in the view. A window that was freed shows in no view, but its
+	 * owner leaves "aborted" in the line before.
+	 */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	for (i = 0; i < c->size; i++) {
+		const struct member *m = c->peer[i].m;
+
+		if (i == c->index || !m)
+			continue;
+		state = vfabi_load(&m->state);
+		if (state == COMM_ALIVE) {
+			if (slot >= 0 && m->call[slot] != c->call)
+				differs = c->peer[i].rank;
+			continue;
+		}
+		if (blame != VFAB_RANK_ANY)
+			continue;
+		blame = c->peer[i].rank;
+		if ((state & ~UINT64_C(0xffffffff)) == COMM_ABORTED)
+			blame = state;
+	}
+	for (i = c->size; i-- > 0;) {
+		const struct peer *p = &c->peer[i];
+
+		if (i != c->index && p->m && vfabi_lost(ep, p->rank, p->losses)) {
+			blame = p->rank;
+			lost++;
+		}
+	}
+	if (vfabi_ended(ep)) {
+		vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
+		return comm_fail(c, ENODEV, ep->info.rank);
+	}
+	/* Who loses all others at once is the one that was cut off. */
+	if (lost == c->size - 1 && lost > 1)
+		blame = ep->info.rank;
+	if (blame != VFAB_RANK_ANY)
+		return comm_fail(c, ECONNRESET, blame);
+	if (differs != VFAB_RANK_ANY)
+		return comm_fail(c, EINVAL, differs);
+	return 0;
+}
+
+/* The same for one member whose line was read. */
+static int check_one(struct vfab_comm *c, const struct peer *p)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (vfabi_load(&p->m->state) == COMM_ALIVE &&
+	    !vfabi_lost(c->ep, p->rank, p->losses))
+		return 0;
+	return comm_check(c, -1);
+}
+
+static bool reached(const struct peer *p, uint64_t seq)
+{
+	return vfabi_load(&p->m->seq) >= seq;
+}
+
+/* Spins, then yields, as long as the policy says. */
+static bool polled(const struct vfab_comm *c, const struct peer *p, uint64_t seq)
+{
+	int64_t end = c->spin ? vfabi_now() + c->spin : 0;
+	uint32_t i;
+
+	while (end) {
+		for (i = 0; i < 64; i++) {
+			if (reached(p, seq))
+				return true;
+			vfabi_relax();
+		}
+		if (vfabi_now() > end)
+			break;
+	}
+	for (i = 0; i < c->yields; i++) {
+		sched_yield();
+		if (reached(p, seq))
+			return true;
+	}
+	return false;
+}
+
+static int doze(struct vfab_comm *c, const struct peer *p, uint64_t seq)
+{
+	uint64_t count, loss, until;
+	int ret;
+
+	if (!c->deadline)
+		c->deadline = vfabi_deadline(c->timeout);
+	/*
+	 * Count and loss are read before the line: whoever advances it after
+	 * this look rings, and the sleep does not begin.
+	 */
+	count = vfab_count(c->ep, COMM_VECTOR);
+	loss = vfab_loss(c->ep);
+	if (reached(p, seq))
+		return 0;
+	until = c->never_sleep ? 0 : vfabi_now() + SLICE;
+	if (until > c->deadline)
+		until = c->deadline;
+	if (!vfabi_sleep(c->ep, COMM_VECTOR, &count, &loss, until))
+		return 0;
+	ret = comm_check(c, -1);
+	if (!ret && !vfabi_left(c->deadline))
+		ret = comm_fail(c, ETIMEDOUT, p->rank);
+	return ret;
+}
+
+static int await(struct vfab_comm *c, uint32_t i, uint64_t seq)
+{
+	const struct peer *p = &c->peer[i];
+	int ret;
+
+	while (!reached(p, seq) && !polled(c, p, seq)) {
+		ret = doze(c, p, seq);
+		if (ret)
+			return ret;
+	}
+	return check_one(c, p);
+}
+
+static void publish(struct vfab_comm *c, uint64_t seq)
+{
+	__atomic_store_n(&c->mine->seq, seq, __ATOMIC_RELEASE);
+}
+
+static int ring(struct vfab_comm *c, uint32_t i)
+{
+	int ret = vfab_ring(c->ep, c->peer[i].rank, COMM_VECTOR);
+
+	if (!ret)
+		return 0;
+	/* The check knows better who was lost, and why. */
+	if (ret == -EHOSTUNREACH || ret == -ENODEV) {
+		ret = comm_check(c, -1);
+		if (!ret)
+			ret = comm_fail(c, ECONNRESET, c->peer[i].rank);
+		return ret;
+	}
+	return comm_fail(c, -ret, c->peer[i].rank);
+}
+
+/* log2(size) rounds; in each, all ranks hear from one that is farther away. */
+static int dissemination(struct vfab_comm *c)
+{
+	uint32_t d, n = c->size;
+	int ret = 0;
+
+	for (d = 1; d < n && !ret; d <<= 1) {
+		publish(c, ++c->seq);
+		ret = ring(c, (c->index + d) % n);
+		if (!ret)
+			ret = await(c, (c->index + n - d) % n, c->seq);
+	}
+	return ret;
+}
+
+#define FANOUT	8
+
+/* Up and down a tree: two messages per rank, each worth a context switch. */
+static int tree(struct vfab_comm *c)
+{
+	uint32_t i, first = c->index * FANOUT + 1, end = first + FANOUT;
+	int ret;
+
+	if (end > c->size)
+		end = c->size;
+	for (i = first; i < end; i++) {
+		ret = await(c, i, c->seq + 1);
+		if (ret)
+			return ret;
+	}
+	if (c->index) {
+		uint32_t parent = (c->index - 1) / FANOUT;
+
+		publish(c, c->seq + 1);
+		ret = ring(c, parent);
+		if (!ret)
+			ret = await(c, parent, c->seq + 2);
+		if (ret)
+			return ret;
+	}
+	c->seq += 2;
+	publish(c, c->seq);
+	for (i = first; i < end; i++) {
+		ret = ring(c, i);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int comm_barrier(struct vfab_comm *c)
+{
+	return c->crowded ? tree(c) : dissemination(c);
+}
+
+static int set_group(struct vfab_comm *c, const uint32_t *ranks)
+{
+	uint8_t seen[VFAB_MAX_WORLD] = { 0 };
+	const struct vfab_info *info = &c->ep->info;
+	uint32_t i, r;
+
+	c->index = c->size;
+	for (i = 0; i < c->size; i++) {
+		r = ranks[i];
+		if (r >= info->world || seen[r]++)
+			return vfabi_fail(EINVAL, "rank %u is %s", r,
+					  r < info->world ? "in the group twice" :
+					  "not one of the domain's");
+		if (r == info->rank)
+			c->index = i;
+		c->peer[i].rank = r;
+		c->peer[i].losses = vfabi_load(&c->ep->view->peer[r].losses);
+	}
+	if (c->index == c->size)
+		return vfabi_fail(EINVAL, "rank %u is not in the group of %u that it makes",
+				  info->rank, c->size);
+	return 0;
+}
+
+static uint64_t digest(const struct vfab_comm *c)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint32_t i;
+
+	for (i = 0; i < c->size; i++)
+		h = (h ^ c->peer[i].rank) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static void set_slots(struct peer *p, const struct vfab_comm *c, size_t page)
+{
+	p->slot[0] = (const char *)p->mem.addr + page;
+	p->slot[1] = p->slot[0] + c->slot_bytes;
+}
+
+static int export(struct vfab_comm *c, uint64_t tag)
+{
+	const char *env = getenv("VFAB_COMM_BYTES");
+	uint64_t bytes = env ? strtoull(env, NULL, 0) : WINDOW_BYTES;
+	struct vfab_ep *ep = c->ep;
+	struct member *m;
+	int ret;
+
+	if (bytes < 4 * ep->page || bytes > WINDOW_MAX)
+		return vfabi_fail(EINVAL, "VFAB_COMM_BYTES=%s is not in %zu to %llu",
+				  env, 4 * ep->page,
+				  (unsigned long long)WINDOW_MAX);
+	/* That of a meeting that failed was left for those who came later. */
+	if (ep->failed.addr)
+		vfab_window_free(ep, &ep->failed);
+	c->slot_bytes = (bytes - ep->page) / 2 & ~UINT64_C(63);
+	ret = vfab_window_alloc(ep, bytes, tag, VFAB_ACCESS_READ, &c->window);
+	if (ret)
+		return ret;
+	c->peer[c->index].mem = c->window;
+	set_slots(&c->peer[c->index], c, ep->page);
+	m = c->window.addr;
+	m->version = COMM_VERSION;
+	m->size = c->size;
+	m->group = digest(c);
+	m->slot_bytes = c->slot_bytes;
+	sched_getaffinity(0, sizeof(m->cpus), (cpu_set_t *)m->cpus);
+	__atomic_store_n(&m->state, COMM_ALIVE, __ATOMIC_RELEASE);
+	c->mine = m;
+	c->peer[c->index].m = m;
+	return 0;
+}
+
+/* While waiting for @p to turn up: may that still happen? */
+static int hope(struct vfab_comm *c, const struct peer *p)
+{
+	int ret = comm_check(c, -1);
+
+	if (!ret && vfabi_load(&c->ep->view->peer[p->rank].losses) != p->losses)
+		ret = comm_fail(c, ECONNRESET, p->rank);
+	if (!ret && !vfabi_left(c->deadline))
+		ret = comm_fail(c, ETIMEDOUT, p->rank);
+	return ret;
+}
+
+static int meet(struct vfab_comm *c, struct peer *p, uint64_t tag)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	const struct member *m;
+	uint64_t handle;
+	int64_t left;
+	int ret;
+
+	for (;;) {
+		left = vfabi_left(c->deadline);
+		if (left < 0 || left > SLICE)
+			left = SLICE;
+		ret = vfab_lookup(c->ep, p->rank, tag, left, &handle);
+		if (ret != -ETIMEDOUT && ret != -EINTR && ret != -ENOENT)
+			break;
+		ret = hope(c, p);
+		if (ret)
+			return ret;
+	}
+	if (!ret)
+		ret = vfab_import(c->ep, handle, VFAB_ACCESS_READ,
+				  VFAB_LOSS_ABSORB, &p->mem);
+	if (ret)
+		/* Looked up and gone again: it has given up. */
+		return comm_fail(c, ret == -ENOENT ? ECONNRESET : -ret, p->rank);
+	/* The window is there before it is filled. */
+	m = p->mem.addr;
+	while (!vfabi_load(&m->state)) {
+		ret = hope(c, p);
+		if (ret)
+			return ret;
+		nanosleep(&ms, NULL);
+	}
+	p->m = m;
+	ret = check_one(c, p);
+	if (!ret && (p->mem.size != c->window.size ||
+		     m->version != COMM_VERSION || m->size != c->size ||
+		     m->group != c->mine->group ||
+		     m->slot_bytes != c->slot_bytes)) {
+		/* All ones differ as well; then it was lost. */
+		ret = comm_check(c, -1);
+		if (!ret)
+			ret = comm_fail(c, EINVAL, p->rank);
+	}
+	if (!ret)
+		set_slots(p, c, c->ep->page);
+	return ret;
+}
+
+/* The same answer everywhere: it follows from what all have published. */
+static int choose(struct vfab_comm *c)
+{
+	uint64_t cpus[VFAB_MAX_WORLD / 64] = { 0 };
+	uint32_t i, k, n = 0;
+
+	for (i = 0; i < c->size; i++)
+		for (k = 0; k < VFAB_MAX_WORLD / 64; k++)
+			cpus[k] |= c->peer[i].m->cpus[k];
+	for (k = 0; k < VFAB_MAX_WORLD / 64; k++)
+		n += __builtin_popcountll(cpus[k]);
+	c->crowded = c->size > n;
+	if (c->ep->policy_fixed) {
+		c->spin = c->ep->spin < 0 ? SLICE : c->ep->spin;
+		c->yields = c->ep->yields < 1000 ? c->ep->yields : 1000;
+		c->never_sleep = c->spin || c->yields;
+	} else if (c->crowded) {
+		c->yields = 10;
+	} else {
+		c->spin = 20000;
+	}
+	return comm_check(c, -1);
+}
+
+static void release(struct vfab_comm *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->size; i++)
+		if (i != c->index && c->peer[i].mem.addr)
+			vfab_release(c->ep, &c->peer[i].mem);
+	free(c);
+}
+
+int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
+		     uint64_t tag, int64_t timeout, struct vfab_comm **out)
+{
+	uint32_t job[VFAB_MAX_WORLD], rank, i;
+	struct vfab_comm *c;
+	int ret;
+
+	lost_in_create = VFAB_RANK_ANY;
+	if (!ranks) {
+		ret = vfab_env_job(&rank, job, &n);
+		if (ret)
+			return ret;
+		if (!n)
+			for (n = ep->info.world, i = 0; i < n; i++)
+				job[i] = i;
+		ranks = job;
+	}
+	if (!n || n > ep->info.world || !tag)
+		return vfabi_fail(EINVAL, "a group of %u with tag %llu: 1 to %u ranks and a tag other than 0 are possible",
+				  n, (unsigned long long)tag, ep->info.world);
+	c = calloc(1, sizeof(*c) + n * sizeof(c->peer[0]));
+	if (!c)
+		return vfabi_fail(ENOMEM, "out of memory");
+	c->ep = ep;
+	c->size = n;
+	c->lost = VFAB_RANK_ANY;
+	c->timeout = timeout;
+	c->deadline = vfabi_deadline(timeout);
+	ret = set_group(c, ranks);
+	if (!ret)
+		ret = export(c, tag);
+	if (ret) {
+		free(c);
+		return ret;
+	}
+	/* Each begins with its successor, so that not all meet rank 0 at once. */
+	for (i = 1; i < n && !ret; i++)
+		ret = meet(c, &c->peer[(c->index + i) % n], tag);
+	if (!ret)
+		ret = choose(c);
+	if (!ret)
+		ret = comm_barrier(c);
+	if (!ret)
+		ret = comm_check(c, -1);
+	if (!ret) {
+		*out = c;
+		return 0;
+	}
+	/*
+	 * Those who have not met us yet would wait for us: the window stays,
+	 * marked aborted, until the endpoint's next group or end.
+	 */
+	lost_in_create = c->lost;
+	ep->failed = c->window;
+	release(c);
+	return ret;
+}
+
+static bool finished(const struct vfab_comm *c, const struct peer *p)
+{
+	return vfabi_load(&p->m->done) >= c->calls ||
+	       vfabi_load(&p->m->state) != COMM_ALIVE ||
+	       vfabi_lost(c->ep, p->rank, p->losses);
+}
+
+void vfab_comm_destroy(struct vfab_comm *c)
+{
+	const struct timespec nap = { .tv_nsec = 200000 };
+	uint64_t deadline;
+	uint32_t i;
+
+	if (!c)
+		return;
+	/* Others may still be reading the last call's slots. */
+	deadline = vfabi_deadline(c->timeout);
+	for (i = 0; i < c->size && !c->err; i++)
+		while (i != c->index && !finished(c, &c->peer[i]) &&
+		       vfabi_left(deadline))
+			nanosleep(&nap, NULL);
+	/* If not, they shall know, see comm_check(). */
+	if (!c->err)
+		__atomic_store_n(&c->mine->state,
+				 COMM_ABORTED | c->ep->info.rank,
+				 __ATOMIC_RELEASE);
+	vfab_window_free(c->ep, &c->window);
+	release(c);
+}
+
+void vfab_comm_abort(struct vfab_comm *c)
+{
+	comm_fail(c, ECONNRESET, c->ep->info.rank);
+}
+
+uint32_t vfab_comm_index(const struct vfab_comm *c)
+{
+	return c->index;
+}
+
+uint32_t vfab_comm_size(const struct vfab_comm *c)
+{
+	return c->size;
+}
+
+uint32_t vfab_comm_lost_rank(const struct vfab_comm *c)
+{
+	return c ? c->lost : lost_in_create;
+}

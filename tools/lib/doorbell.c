@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: LGPL-2.1
+/* Doorbells: rung, waited for. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "vfab_int.h"
+
+static bool mapped(const struct vfab_ep *ep, uint32_t rank)
+{
+	const struct vfabi_bell *b = &ep->bells[rank];
+
+	/*
+	 * Pairs with the release in map_bell(): whoever sees the losses also
+	 * sees the pages that were mapped under them.
+	 */
+	return __atomic_load_n(&b->losses, __ATOMIC_ACQUIRE) ==
+		       vfabi_load(&ep->view->peer[rank].losses) &&
+	       __atomic_load_n(&b->pages, __ATOMIC_RELAXED);
+}
+
+/*
+ * Maps the doorbells of @rank, anew if the peer was lost since: the endpoint
+ * that has the rank now may be another one. The pages keep their address, and
+ * moving new ones there leaves no gap, since other threads may be ringing.
+ */
+static int map_bell(struct vfab_ep *ep, uint32_t rank)
+{
+	struct vfabi_bell *b = &ep->bells[rank];
+	struct vfab_bell k = { .rank = rank, .loss = VFAB_LOSS_ABSORB };
+	struct vfab_release r;
+	size_t page = ep->page;
+	uint64_t losses = vfabi_load(&ep->view->peer[rank].losses);
+	char *pages, *at = b->pages;
+	void *p;
+	int ret;
+
+	if (ioctl(ep->fd, VFAB_IOC_BELL, &k))
+		return vfabi_fail(errno, "the doorbells of rank %u: %s", rank,
+				  vfabi_errno(errno));
+	pages = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pages == MAP_FAILED)
+		goto release;
+	p = mmap(pages, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 ep->fd, k.cookie);
+	if (p != MAP_FAILED)
+		p = mmap(pages + page, page, PROT_READ, MAP_SHARED | MAP_FIXED,
+			 ep->fd, k.cookie + page);
+	if (p != MAP_FAILED && at) {
+		p = mremap(pages, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, at);
+		if (p != MAP_FAILED)
+			p = mremap(pages + page, page, page,
+				   MREMAP_MAYMOVE | MREMAP_FIXED, at + page);
+	}
+	if (p == MAP_FAILED)
+		goto unmap;
+	r.cookie = b->cookie;
+	if (at)
+		ioctl(ep->fd, VFAB_IOC_RELEASE, &r);
+	else
+		__atomic_store_n(&b->pages, pages, __ATOMIC_RELAXED);
+	b->cookie = k.cookie;
+	__atomic_store_n(&b->losses, losses, __ATOMIC_RELEASE);
+	return 0;
+unmap:
+	ret = errno;
+	munmap(pages, 2 * page);
+	errno = ret;
+release:
+	ret = errno;
+	r.cookie = k.cookie;
+	ioctl(ep->fd, VFAB_IOC_RELEASE, &r);
+	return vfabi_fail(ret, "mapping the doorbells of rank %u: %s", rank,
+			  vfabi_errno(ret));
+}
+
+static int bell(struct vfab_ep *ep, uint32_t rank)
+{
+	int ret = 0;
+
+	if (mapped(ep, rank))
+		return 0;
+	pthread_mutex_lock(&ep->lock);
+	if (!mapped(ep, rank))
+		ret = map_bell(ep, rank);
+	pthread_mutex_unlock(&ep->lock);
+	return ret;
+}
+
+int vfabi_bells_init(struct vfab_ep *ep)
+{
+	int ret;
+
+	ep->bells = calloc(ep->info.world, sizeof(*ep->bells));
+	if (!ep->bells)
+		return vfabi_fail(ENOMEM, "out of memory");
+	ret = map_bell(ep, ep->info.rank);
+	if (ret)
+		free(ep->bells);
+	return ret;
+}
+
+void vfabi_bells_exit(struct vfab_ep *ep)
+{
+	uint32_t i;
+
+	for (i = 0; i < ep->info.world; i++)
+		if (ep->bells[i].pages)
+			munmap(ep->bells[i].pages, 2 * ep->page);
+	free(ep->bells);
+}
+
+static void count_stat(uint64_t *stat)
+{
+	__atomic_store_n(stat, __atomic_load_n(stat, __ATOMIC_RELAXED) + 1,
+			 __ATOMIC_RELAXED);
+}
+
+int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
+{
+	struct vfab_ring r = { .rank = rank, .vector = vector };
+	struct vfabi_bell *b;
+	char *word;
+	int ret;
+
+	if (rank >= ep->info.world || vector >= VFAB_VECTORS)
+		return vfabi_fail(EINVAL, "doorbell %u of rank %u: there are %u ranks of %u",
+				  vector, rank, ep->info.world, VFAB_VECTORS);
+	ret = bell(ep, rank);
+	if (ret)
+		return ret;
+	b = &ep->bells[rank];
+	word = b->pages + vector * VFAB_BELL_STRIDE;
+	count_stat(&ep->stats.rings);
+	__atomic_fetch_add((uint64_t *)word, 1, __ATOMIC_RELEASE);
+	/*
+	 * Pairs with the fence between WAIT's store to the armed word and its
+	 * load of the count: one of the two sees the other's store.
+	 */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n((uint64_t *)(word + ep->page), __ATOMIC_RELAXED)) {
+		count_stat(&ep->stats.ring_calls);
+		if (ioctl(ep->fd, VFAB_IOC_RING, &r))
+			return vfabi_fail(errno, "ringing rank %u: %s", rank,
+					  vfabi_errno(errno));
+	}
+	/* The page that stands in for a lost peer's takes the ring as well. */
+	if (rank != ep->info.rank && vfabi_lost(ep, rank, b->losses))
+		return vfabi_fail(EHOSTUNREACH, "rank %u was lost: see 'vfabctl endpoint show dom%u/ep%u'",
+				  rank, ep->info.domain, rank);
+	return 0;
+}
+
+uint64_t vfab_count(const struct vfab_ep *ep, uint32_t vector)
+{
+	const char *pages = ep->bells[ep->info.rank].pages;
+
+	return vfabi_load(pages + vector % VFAB_VECTORS * VFAB_BELL_STRIDE);
+}
+
+void vfabi_wait_init(struct vfab_ep *ep)
+{
+	const char *how = getenv("VFAB_WAIT");
+	cpu_set_t cpus;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) || CPU_COUNT(&cpus) > 1)
+		vfab_wait_policy(ep, 20000, 0);
+	else
+		vfab_wait_policy(ep, 0, 10);
+	if (!how || !strcmp(how, "auto"))
+		return;
+	if (!strcmp(how, "spin"))
+		vfab_wait_policy(ep, -1, 0);
+	else if (!strcmp(how, "yield"))
+		vfab_wait_policy(ep, 0, UINT32_MAX);
+	else if (!strcmp(how, "block"))
+		vfab_wait_policy(ep, 0, 0);
+	ep->policy_fixed = true;
+}
+
+void vfab_wait_policy(struct vfab_ep *ep, int64_t spin, uint32_t yields)
+{
+	if (ep->policy_fixed)
+		return;
+	ep->spin = spin;
+	ep->yields = yields;
+}
+
+/* What vfab_wait() returns if it returns now, or 1 to go on. */
+static int changed(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
+		   uint64_t *loss)
+{
+	uint64_t l = loss ? vfab_loss(ep) : 0;
+	uint64_t c = vfab_count(ep, vector);
+	int ret = 1;
+
+	/* After the end the count reads all ones: only then look at @ended. */
+	if (c != *count)
+		ret = 0;
+	if (loss && l != *loss) {
+		*loss = l;
+		ret = -ECONNRESET;
+	}
+	*count = c;
+	return vfabi_ended(ep) ? -ENODEV : ret;
+}
+
+static int poll_for(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
+		    uint64_t *loss, uint64_t deadline)
+{
+	int64_t end = ep->spin < 0 ? INT64_MAX : ep->spin;
+	uint32_t i, yields = ep->yields;
+	int ret;
+
+	if (end && end != INT64_MAX)
+		end += vfabi_now();
+	while (end) {
+		for (i = 0; i < 64; i++) {
+			ret = changed(ep, vector, count, loss);
+			if (ret <= 0)
+				return ret;
+			vfabi_relax();
+		}
+		if ((uint64_t)vfabi_now() >= deadline)
+			return -ETIMEDOUT;
+		if (vfabi_now() >= end)
+			break;
+	}
+	for (i = 0; i < yields || yields == UINT32_MAX; i++) {
+		ret = changed(ep, vector, count, loss);
+		if (ret <= 0)
+			return ret;
+		if ((uint64_t)vfabi_now() >= deadline)
+			return -ETIMEDOUT;
+		sched_yield();
+	}
+	return 1;
+}
+
+int vfabi_sleep(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
+		uint64_t *loss, uint64_t deadline)
+{
+	struct vfab_wait w = { .vector = vector, .deadline = deadline };
+	int ret, err;
+
+	do {
+		w.count = *count;
+		w.loss = loss ? *loss : vfab_loss(ep);
+		count_stat(&ep->stats.wait_calls);
+		err = ioctl(ep->fd, VFAB_IOC_WAIT, &w) ? errno : 0;
+		ret = changed(ep, vector, count, loss);
+		if (ret == 1 && err)
+			ret = -err;
+	} while (ret == 1);
+	return ret;
+}
+
+int vfab_wait(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
+	      uint64_t *loss, int64_t timeout)
+{
+	uint64_t deadline;
+	int ret;
+
+	if (vector >= VFAB_VECTORS)
+		return vfabi_fail(EINVAL, "there is no doorbell %u: there are %u",
+				  vector, VFAB_VECTORS);
+	count_stat(&ep->stats.waits);
+	ret = changed(ep, vector, count, loss);
+	if (ret == 1 && !timeout)
+		ret = -ETIMEDOUT;
+	if (ret == 1) {
+		deadline = vfabi_deadline(timeout);
+		ret = poll_for(ep, vector, count, loss, deadline);
+		if (ret == 1)
+			ret = vfabi_sleep(ep, vector, count, loss, deadline);
+	}
+	switch (ret) {
+	case -ECONNRESET:
+		return vfabi_fail(ECONNRESET, "an endpoint of the partition ended, or a route was lost: vfab_peer() tells which");
+	case -ETIMEDOUT:
+		return vfabi_fail(ETIMEDOUT, "nobody rang doorbell %u", vector);
+	case -ENODEV:
+		return vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
+	}
+	return ret;
+}
+
+int vfab_eventfd(struct vfab_ep *ep, uint32_t vector, int fd)
+{
+	struct vfab_eventfd e = { .vector = vector, .fd = fd };
+
+	if (!ioctl(ep->fd, VFAB_IOC_EVENTFD, &e))
+		return 0;
+	return vfabi_fail(errno, "binding fd %d to doorbell %u: %s", fd, vector,
+			  errno == EINVAL ? "not an eventfd, or no such doorbell" :
+			  vfabi_errno(errno));
+}
+
+void vfab_stats(const struct vfab_ep *ep, struct vfab_stats *stats)
+{
+	*stats = ep->stats;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: LGPL-2.1
+/* Domains are found, endpoints are taken and given up. */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "vfab_int.h"
+
+static int open_path(const char *path, struct vfab_info *info)
+{
+	int fd, ret;
+
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		switch (errno) {
+		case EACCES:
+		case EPERM:
+			return vfabi_fail(EACCES, "%s: not yours to open: run as root, or let 'vfabctl domain create' give its device file to you (uid, gid, mode)",
+					  path);
+		case ENOENT:
+			if (access(VFAB_DEV_DIR, F_OK))
+				return vfabi_fail(ENOENT, VFAB_DEV_DIR " does not exist: load the module ('modprobe vfabric') and create a domain ('vfabctl domain create')");
+			return vfabi_fail(ENOENT, "%s does not exist: 'vfabctl domain show' lists the domains that do",
+					  path);
+		default:
+			ret = errno;
+			return vfabi_fail(ret, "%s: %s", path, strerror(ret));
+		}
+	if (ioctl(fd, VFAB_IOC_INFO, info)) {
+		ret = errno;
+		close(fd);
+		if (ret == ENODEV)
+			return vfabi_fail(ENODEV, "%s: its domain has been deleted", path);
+		return vfabi_fail(ret, "%s: not a vfabric device", path);
+	}
+	if (info->abi != VFAB_ABI) {
+		close(fd);
+		return vfabi_fail(EOPNOTSUPP, "%s: the module speaks version %u of the device interface, this library %u: install both from one source",
+				  path, info->abi, VFAB_ABI);
+	}
+	return fd;
+}
+
+/* "7", "dom7", and either with ".partition": the file's name, or NULL. */
+static const char *file_of(const char *domain)
+{
+	const char *p = domain;
+
+	if (!strncmp(p, "dom", 3))
+		p += 3;
+	if (p[strspn(p, "0123456789.")] || !isdigit((unsigned char)*p))
+		return NULL;
+	return p;
+}
+
+static int default_partition(const struct dirent *d)
+{
+	return isdigit((unsigned char)*d->d_name) && !strchr(d->d_name, '.');
+}
+
+/* The domain of that name, or the only one where @name is NULL. */
+static int scan(const char *name, char *path, size_t len,
+		struct vfab_info *info)
+{
+	struct dirent **list;
+	int i, n, fd = -1, closed = 0;
+
+	n = scandir(VFAB_DEV_DIR, &list, default_partition, versionsort);
+	if (n < 0)
+		return open_path(VFAB_DEV_DIR "/", info);
+	for (i = 0; i < n && fd < 0; i++) {
+		snprintf(path, len, VFAB_DEV_DIR "/%s", list[i]->d_name);
+		if (!name && n > 1)
+			continue;
+		fd = open_path(path, info);
+		if (fd == -EACCES)
+			closed++;
+		if (fd >= 0 && name && strcmp(name, info->name)) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	for (i = 0; i < n; i++)
+		free(list[i]);
+	free(list);
+	if (fd >= 0 || (!name && n == 1))
+		return fd;
+	if (!name && n)
+		return vfabi_fail(ENOTUNIQ, "there are %d domains: name one, by VFAB_DOMAIN for example ('vfabctl domain show' lists them)",
+				  n);
+	if (!name)
+		return vfabi_fail(ENOENT, "there is no domain: make one ('vfabctl domain create')");
+	if (closed)
+		return vfabi_fail(EACCES, "no domain \"%s\" among those you may open, and %d that you may not: try as root",
+				  name, closed);
+	return vfabi_fail(ENOENT, "there is no domain \"%s\": 'vfabctl domain show' lists them",
+			  name);
+}
+
+static int find(const char *domain, char *path, size_t len,
+		struct vfab_info *info)
+{
+	const char *file;
+
+	if (!domain)
+		domain = getenv("VFAB_DOMAIN");
+	if (!domain || !*domain)
+		return scan(NULL, path, len, info);
+	file = file_of(domain);
+	if (!file && !strchr(domain, '/'))
+		return scan(domain, path, len, info);
+	if ((size_t)snprintf(path, len, "%s%s", file ? VFAB_DEV_DIR "/" : "",
+			     file ? file : domain) >= len)
+		return vfabi_fail(ENAMETOOLONG, "\"%s\" is too long a path", domain);
+	return open_path(path, info);
+}
+
+int vfab_find(const char *domain, char *path, size_t len, struct vfab_info *info)
+{
+	char p[PATH_MAX];
+	struct vfab_info i;
+	int fd;
+
+	fd = find(domain, p, sizeof(p), &i);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	if (path) {
+		if (strlen(p) >= len)
+			return vfabi_fail(ENAMETOOLONG, "%s does not fit", p);
+		strcpy(path, p);
+	}
+	if (info)
+		*info = i;
+	return 0;
+}
+
+static int attach(struct vfab_ep *ep, uint32_t rank)
+{
+	struct vfab_attach a = { .rank = rank };
+	int ret;
+
+	if (ioctl(ep->fd, VFAB_IOC_ATTACH, &a)) {
+		ret = errno;
+		switch (ret) {
+		case EBUSY:
+			return vfabi_fail(ret, "rank %u of dom%u is held by another process: 'vfabctl endpoint show' tells which",
+					  rank, ep->info.domain);
+		case EHOSTUNREACH:
+			return vfabi_fail(ret, "every rank of dom%u's partition %u is held: 'vfabctl endpoint show' tells by whom",
+					  ep->info.domain, ep->info.partition);
+		case EACCES:
+			return vfabi_fail(ret, "rank %u is not in partition %u of dom%u: see 'vfabctl partition show'",
+					  rank, ep->info.partition, ep->info.domain);
+		case EINVAL:
+			return vfabi_fail(ret, "rank %u is not one of dom%u's %u ranks",
+					  rank, ep->info.domain, ep->info.world);
+		default:
+			return vfabi_fail(ret, "cannot attach to dom%u: %s",
+					  ep->info.domain, vfabi_errno(ret));
+		}
+	}
+	if (ioctl(ep->fd, VFAB_IOC_INFO, &ep->info))
+		return vfabi_fail(errno, "dom%u ended while it was attached to",
+				  ep->info.domain);
+	return 0;
+}
+
+int vfab_open(struct vfab_ep **out, const char *domain, uint32_t rank)
+{
+	char path[PATH_MAX];
+	struct vfab_ep *ep;
+	uint32_t n;
+	void *view;
+	int ret;
+
+	if (rank == VFAB_RANK_ENV) {
+		ret = vfab_env_job(&rank, NULL, &n);
+		if (ret)
+			return ret;
+	}
+	ep = calloc(1, sizeof(*ep));
+	if (!ep)
+		return vfabi_fail(ENOMEM, "out of memory");
+	pthread_mutex_init(&ep->lock, NULL);
+	ep->page = sysconf(_SC_PAGESIZE);
+	vfabi_wait_init(ep);
+	ep->fd = ret = find(domain, path, sizeof(path), &ep->info);
+	if (ret < 0)
+		goto free;
+	ret = attach(ep, rank);
+	if (ret)
+		goto close;
+	ret = vfabi_map(ep->fd, ep->info.view_cookie, ep->info.view_bytes,
+			PROT_READ, &view);
+	if (ret)
+		goto close;
+	ep->view = view;
+	ret = vfabi_bells_init(ep);
+	if (ret)
+		goto unmap;
+	*out = ep;
+	return 0;
+unmap:
+	munmap(view, ep->info.view_bytes);
+close:
+	close(ep->fd);
+free:
+	pthread_mutex_destroy(&ep->lock);
+	free(ep);
+	return ret;
+}
+
+void vfab_close(struct vfab_ep *ep)
+{
+	if (!ep)
+		return;
+	if (ep->failed.addr)
+		vfab_window_free(ep, &ep->failed);
+	vfabi_bells_exit(ep);
+	munmap((void *)ep->view, ep->info.view_bytes);
+	/* A forked child may hold the file open: end the endpoint by name. */
+	ioctl(ep->fd, VFAB_IOC_DETACH);
+	close(ep->fd);
+	pthread_mutex_destroy(&ep->lock);
+	free(ep);
+}
+
+const struct vfab_info *vfab_info(const struct vfab_ep *ep)
+{
+	return &ep->info;
+}
+
+int vfab_fd(const struct vfab_ep *ep)
+{
+	return ep->fd;
+}

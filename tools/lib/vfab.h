@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: LGPL-2.1 */
+/*
+ * libvfab: processes on a vfabric memory fabric. How to use, by example:
+ *
+ *	struct vfab_ep *ep;
+ *	struct vfab_mem mine, theirs;
+ *	uint64_t handle;
+ *
+ *	vfab_open(&ep, NULL, VFAB_RANK_ENV);
+ *	vfab_window_alloc(ep, 1 << 20, TAG, VFAB_ACCESS_WRITE, &mine);
+ *	vfab_lookup(ep, peer, TAG, 5 * VFAB_SECOND, &handle);
+ *	vfab_import(ep, handle, VFAB_ACCESS_WRITE, VFAB_LOSS_ABSORB, &theirs);
+ *	memcpy(theirs.addr, data, len);
+ *	vfab_ring(ep, peer, 0);
+ *
+ * or, one level up:
+ *
+ *	vfab_comm_create(ep, NULL, 0, TAG, 10 * VFAB_SECOND, &comm);
+ *	vfab_allreduce(comm, in, out, count, VFAB_F32, VFAB_SUM);
+ *
+ * Calls that return int return 0, or a negative errno whose meaning is that of
+ * linux/vfabric.h; vfab_strerror() turns it into a sentence with the remedy.
+ * A call that failed has changed nothing, where it does not say otherwise.
+ *
+ * Sizes are bytes, ranks are 0 .. world - 1, timeouts are nanoseconds from
+ * now: 0 does not wait, a negative one waits for ever.
+ *
+ * Any thread may call with the same endpoint, at any time but during
+ * vfab_close(). A communicator is used by one thread at a time.
+ *
+ * The endpoint belongs to the process that opened it: a forked child may use
+ * what is mapped, and loses it when that process ends.
+ *
+ * Loads and stores to mapped windows are plain ones: order them by C11
+ * atomics. vfab_ring() releases what was stored before it, vfab_wait()
+ * acquires it.
+ */
+#ifndef VFAB_H
+#define VFAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/vfabric.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VFAB_DEV_DIR	"/dev/vfabric"
+#define VFAB_SECOND	INT64_C(1000000000)
+#define VFAB_FOREVER	INT64_C(-1)
+#define VFAB_RANK_ENV	0xfffffffeU	/* as the environment says */
+
+struct vfab_ep;
+struct vfab_comm;
+
+/**
+ * vfab_strerror - what a call's error means and what to do about it
+ * @err: what the call returned
+ *
+ * If @err is what the last failed call of this thread returned, the sentence
+ * names the file, rank or value concerned. It stays valid until this thread's
+ * next call.
+ */
+const char *vfab_strerror(int err);
+
+/**
+ * vfab_find - find a domain without attaching to it
+ * @domain: a number, "dom" and a number, a name, or the path of a device file;
+ *	a number may be followed by ".partition". NULL: the environment
+ *	variable VFAB_DOMAIN, else the only domain there is.
+ * @path: receives the path of the device file, or NULL
+ * @len: bytes at @path
+ * @info: receives what the file leads to, or NULL
+ *
+ * Names are looked for in the device files that the caller may open.
+ * ENOENT: no such domain, or none at all. EACCES: the file may not be opened.
+ * ENOTUNIQ: several domains and none named. ENAMETOOLONG: @len is too small.
+ */
+int vfab_find(const char *domain, char *path, size_t len, struct vfab_info *info);
+
+/**
+ * vfab_env_job - what the launcher says
+ * @rank: own rank in the domain, or VFAB_RANK_ANY if it does not say
+ * @ranks: receives the ranks of the job, in the job's order; room for
+ *	VFAB_MAX_WORLD; or NULL
+ * @n: how many there are; 0 if it does not say
+ *
+ * VFAB_RANK, VFAB_WORLD_SIZE and VFAB_RANKS (a list, "0,4-7") come first, then
+ * RANK and WORLD_SIZE, then those of Slurm, Open MPI and PMI. Without a list,
+ * rank i of the job has rank i of the domain. EINVAL: not a number in range.
+ */
+int vfab_env_job(uint32_t *rank, uint32_t *ranks, uint32_t *n);
+
+/**
+ * vfab_open - take a place in a domain
+ * @ep: receives the endpoint
+ * @domain: as for vfab_find()
+ * @rank: a rank, VFAB_RANK_ANY for the lowest free one, or VFAB_RANK_ENV for
+ *	the launcher's choice (VFAB_RANK_ANY if it made none)
+ *
+ * The file is opened close-on-exec. EBUSY: the rank is held.
+ */
+int vfab_open(struct vfab_ep **ep, const char *domain, uint32_t rank);
+
+/**
+ * vfab_close - give the place up
+ *
+ * Ends every window and import of the endpoint, and unmaps the doorbells and
+ * the route view; destroy communicators before. Mappings of windows that are
+ * left raise SIGBUS. NULL is ignored.
+ */
+void vfab_close(struct vfab_ep *ep);
+
+/* What the endpoint's file leads to; info.rank is the own rank. */
+const struct vfab_info *vfab_info(const struct vfab_ep *ep);
+
+/* The file, for poll(): POLLIN when vfab_event() has something. */
+int vfab_fd(const struct vfab_ep *ep);
+
+/**
+ * struct vfab_mem - mapped memory of a window, one's own or a peer's
+ * @addr: of its first byte; 2 MiB-aligned if it is 2 MiB or larger
+ * @size: bytes
+ * @handle: of the window
+ * @cookie: of the import
+ * @rank: the owner
+ * @access: VFAB_ACCESS_*
+ */
+struct vfab_mem {
+	void *addr;
+	uint64_t size;
+	uint64_t handle;
+	uint64_t cookie;
+	uint32_t rank;
+	uint32_t access;
+};
+
+/**
+ * vfab_window_alloc - export zeroed memory and map it
+ * @size: rounded up to pages; see window_max of vfab_info()
+ * @tag: for vfab_lookup() of peers, unique within the endpoint; 0: none
+ * @access: VFAB_ACCESS_READ or VFAB_ACCESS_WRITE: the most that peers may have
+ * @mem: receives the mapping, readable and writable
+ *
+ * All memory is there when it returns: ENOMEM and EDQUOT come from here, never
+ * later. The own mapping absorbs (VFAB_LOSS_ABSORB) after the endpoint's end.
+ */
+int vfab_window_alloc(struct vfab_ep *ep, uint64_t size, uint64_t tag,
+		      uint32_t access, struct vfab_mem *mem);
+
+/**
+ * vfab_window_free - unmap a window of one's own and take it back
+ *
+ * When it returns, no peer reaches the memory.
+ */
+int vfab_window_free(struct vfab_ep *ep, struct vfab_mem *mem);
+
+/**
+ * vfab_lookup - find a peer's window by its tag
+ * @timeout: how long to wait for it to appear
+ *
+ * ENOENT: not there, and @timeout is 0. ETIMEDOUT: did not appear.
+ * EHOSTUNREACH: no route leads to @rank, or was lost.
+ */
+int vfab_lookup(struct vfab_ep *ep, uint32_t rank, uint64_t tag,
+		int64_t timeout, uint64_t *handle);
+
+/**
+ * vfab_import - map a window
+ * @access: at most what the window gives
+ * @loss: what touching it does when the peer is lost: VFAB_LOSS_SIGBUS, or
+ *	VFAB_LOSS_ABSORB, where all of it reads all ones until the caller
+ *	stores to it. With VFAB_LOSS_ABSORB, look at vfab_peer() after each
+ *	read that matters.
+ */
+int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
+		enum vfab_loss loss, struct vfab_mem *mem);
+
+/* Unmap an imported window and give the import back. */
+int vfab_release(struct vfab_ep *ep, struct vfab_mem *mem);
+
+/**
+ * vfab_ring - notify a peer on one of its doorbells
+ *
+ * Adds one to the doorbell's count; enters the kernel only if somebody sleeps
+ * on it, and at the first call for a peer, to map its doorbells.
+ * EHOSTUNREACH: the peer is lost, the ring may not have arrived.
+ */
+int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector);
+
+/* Rings of an own doorbell so far; acquires what was stored before them. */
+uint64_t vfab_count(const struct vfab_ep *ep, uint32_t vector);
+
+/**
+ * vfab_wait - wait until an own doorbell rings
+ * @count: in: count seen, from vfab_count() or an earlier call; out: count now
+ * @loss: in: loss generation seen, from vfab_loss() or an earlier call; out:
+ *	the one now. NULL: go on waiting when something is lost.
+ *
+ * 0: *@count has changed. ECONNRESET: *@loss has: some endpoint of the
+ * partition ended or some route was lost; vfab_peer() tells whether it matters
+ * to the caller. ETIMEDOUT, EINTR (a signal arrived), ENODEV (the endpoint
+ * ended). *@count and *@loss are up to date in each case.
+ */
+int vfab_wait(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
+	      uint64_t *loss, int64_t timeout);
+
+/**
+ * vfab_wait_policy - how vfab_wait() waits before it sleeps in the kernel
+ * @spin: nanoseconds to spin
+ * @yields: times to call sched_yield() after that
+ *
+ * Default: 20 us and none where the process may run on several CPUs, else 0
+ * and 10. VFAB_WAIT=spin|yield|block|auto in the environment overrides
+ * default and call: spin for ever, yield for ever, sleep at once, as said.
+ */
+void vfab_wait_policy(struct vfab_ep *ep, int64_t spin, uint32_t yields);
+
+/**
+ * vfab_eventfd - signal an eventfd whenever an own doorbell rings
+ * @fd: an eventfd, or -1 to unbind
+ *
+ * Each ring then enters the kernel. Rings may coalesce: vfab_count() tells.
+ */
+int vfab_eventfd(struct vfab_ep *ep, uint32_t vector, int fd);
+
+/**
+ * struct vfab_stats - how often doorbells entered the kernel
+ * @rings: calls of vfab_ring()
+ * @ring_calls: of those, how many made a system call
+ * @waits: calls of vfab_wait(), those of communicators included
+ * @wait_calls: system calls made to sleep
+ */
+struct vfab_stats {
+	uint64_t rings;
+	uint64_t ring_calls;
+	uint64_t waits;
+	uint64_t wait_calls;
+};
+
+/* Approximate while other threads ring or wait. */
+void vfab_stats(const struct vfab_ep *ep, struct vfab_stats *stats);
+
+/**
+ * vfab_peer - what the route view says of a peer, consistently
+ *
+ * EAGAIN: it changed all the time (for a second).
+ */
+int vfab_peer(const struct vfab_ep *ep, uint32_t rank, struct vfab_peer *peer);
+
+/* The partition's loss generation; acquires. */
+uint64_t vfab_loss(const struct vfab_ep *ep);
+
+/* The route view itself, read-only memory. */
+const struct vfab_view *vfab_view(const struct vfab_ep *ep);
+
+/**
+ * vfab_event - take the next event
+ *
+ * ETIMEDOUT: none within @timeout. ENODEV: the endpoint ended and there are
+ * no more. EINTR: a signal arrived.
+ */
+int vfab_event(struct vfab_ep *ep, struct vfab_event *event, int64_t timeout);
+
+/*
+ * Communicators: collectives over a group of ranks.
+ *
+ * No call hangs because of another rank's fate: when one of the group dies,
+ * is cut off or aborts, the calls of all others return ECONNRESET, within a
+ * second where they are in one; every later call returns it, too. The call
+ * that fails may have succeeded elsewhere; the one after it has not.
+ * Then: vfab_comm_lost_rank() names the rank, vfab_comm_destroy() the
+ * communicator, create another over those who remain, under another tag.
+ *
+ * No call returns 0 with a wrong result, whatever was lost meanwhile.
+ */
+
+/**
+ * vfab_comm_create - meet the other ranks of a group
+ * @ranks: the group's ranks, in the same order everywhere, the own one
+ *	included; NULL: those of the job (vfab_env_job()), else of the domain
+ * @n: how many; ignored if @ranks is NULL
+ * @tag: window tag to meet under, the same everywhere, not 0, and another one
+ *	for each group that is made
+ * @timeout: to meet, and for each later call to complete
+ * @comm: receives the communicator
+ *
+ * Every rank of the group calls it. Takes 256 KiB of window
+ * (VFAB_COMM_BYTES in the environment, the same everywhere) and, of the
+ * endpoint's doorbells, the last one.
+ *
+ * EINVAL: a rank twice or out of range, the own one missing, or a rank of
+ * another opinion about the group. ETIMEDOUT: not all came. ECONNRESET,
+ * EHOSTUNREACH: one was lost meanwhile, or is out of reach. EEXIST: @tag is in
+ * use by a window of this endpoint.
+ */
+int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
+		     uint64_t tag, int64_t timeout, struct vfab_comm **comm);
+
+/**
+ * vfab_comm_destroy - leave a group
+ *
+ * Waits for the others to complete the last call, as long as they can and
+ * the timeout lasts. NULL is ignored.
+ */
+void vfab_comm_destroy(struct vfab_comm *comm);
+
+/* End the current or next call of every rank of the group with ECONNRESET. */
+void vfab_comm_abort(struct vfab_comm *comm);
+
+/* Place of the caller in the group. */
+uint32_t vfab_comm_index(const struct vfab_comm *comm);
+
+/* Size of the group. */
+uint32_t vfab_comm_size(const struct vfab_comm *comm);
+
+/**
+ * vfab_comm_lost_rank - who broke the group
+ *
+ * The rank in the domain, the own one if all others are out of reach; or
+ * VFAB_RANK_ANY where nobody did. NULL: that of this thread's last
+ * vfab_comm_create() that failed.
+ */
+uint32_t vfab_comm_lost_rank(const struct vfab_comm *comm);
+
+enum vfab_type {
+	VFAB_F32, VFAB_F64, VFAB_I32, VFAB_I64, VFAB_U32, VFAB_U64,
+	VFAB_TYPES
+};
+
+enum vfab_op {
+	VFAB_SUM, VFAB_PROD, VFAB_MIN, VFAB_MAX,
+	VFAB_OPS
+};
+
+/* Bytes of an element, 0 if there is no such type. */
+size_t vfab_type_size(enum vfab_type type);
+
+/**
+ * vfab_allreduce - reduce elementwise over the group, result to all
+ * @in: @count elements
+ * @out: receives @count elements; may be @in, else must not overlap it
+ *
+ * Reduces in the order of the group, so that all ranks get the same bits, and
+ * the same as in every other run. Integers wrap around. Every rank of the
+ * group calls it, with the same @count, @type and @op (EINVAL if not).
+ * On error, @out is undefined.
+ */
+int vfab_allreduce(struct vfab_comm *comm, const void *in, void *out,
+		   size_t count, enum vfab_type type, enum vfab_op op);
+
+/* Wait until every rank of the group has called it. */
+int vfab_barrier(struct vfab_comm *comm);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1 */
+/* What the files of libvfab's device part share. */
+#ifndef VFAB_INT_H
+#define VFAB_INT_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#include "vfab.h"
+
+/* A doorbell's words, the only ones that several processes write. */
+struct vfabi_bell {
+	char *pages;		/* counts, armed words; NULL: not mapped yet */
+	uint64_t cookie;
+	uint64_t losses;	/* of the peer, when it was mapped */
+};
+
+struct vfab_ep {
+	int fd;
+	size_t page;
+	struct vfab_info info;
+	const struct vfab_view *view;
+	struct vfabi_bell *bells;	/* by rank */
+	pthread_mutex_t lock;		/* of the mapping of bells */
+	int64_t spin;
+	uint32_t yields;
+	bool policy_fixed;		/* VFAB_WAIT was given */
+	struct vfab_mem failed;		/* see vfab_comm_create() */
+	struct vfab_stats stats;
+};
+
+/* Remembers the sentence for vfab_strerror() and returns -err. */
+int vfabi_fail(int err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* What the error means whatever it happened to. */
+const char *vfabi_errno(int err);
+
+/* vfab_open() and vfab_close() call these. */
+int vfabi_bells_init(struct vfab_ep *ep);
+void vfabi_bells_exit(struct vfab_ep *ep);
+void vfabi_wait_init(struct vfab_ep *ep);
+
+/*
+ * vfab_wait() without polling: sleeps at once. 0, -ECONNRESET, -ETIMEDOUT and
+ * so on, without a sentence.
+ */
+int vfabi_sleep(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
+		uint64_t *loss, uint64_t deadline);
+
+/* mmap() of a cookie, with huge pages possible; a negative errno or 0. */
+int vfabi_map(int fd, uint64_t cookie, uint64_t size, int prot, void **addr);
+
+static inline int64_t vfabi_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * VFAB_SECOND + ts.tv_nsec;
+}
+
+/* A timeout as the kernel's absolute deadline, which is never 0. */
+static inline uint64_t vfabi_deadline(int64_t timeout)
+{
+	int64_t t;
+
+	if (timeout < 0 ||
+	    __builtin_add_overflow(vfabi_now(), timeout, &t))
+		return VFAB_NO_DEADLINE;
+	return t;
+}
+
+/* What is left of it, 0 once it has passed. */
+static inline int64_t vfabi_left(uint64_t deadline)
+{
+	int64_t left;
+
+	if (deadline == VFAB_NO_DEADLINE)
+		return VFAB_FOREVER;
+	left = (int64_t)deadline - vfabi_now();
+	return left > 0 ? left : 0;
+}
+
+static inline void vfabi_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static inline uint64_t vfabi_load(const void *p)
+{
+	return __atomic_load_n((const uint64_t *)p, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Whether @rank was lost since its losses were @base. What a peer's memory
+ * gave before this returned false came from the peer: the kernel stores losses
+ * and state before it takes access away, and the acquire fence keeps these
+ * loads behind the caller's.
+ */
+static inline bool vfabi_lost(const struct vfab_ep *ep, uint32_t rank,
+			      uint64_t base)
+{
+	const struct vfab_peer *p = &ep->view->peer[rank];
+	uint32_t state;
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	state = __atomic_load_n(&p->state, __ATOMIC_RELAXED);
+	return __atomic_load_n(&p->losses, __ATOMIC_RELAXED) != base ||
+	       (state != VFAB_PEER_HELD && state != VFAB_PEER_RECOVERY);
+}
+
+static inline bool vfabi_ended(const struct vfab_ep *ep)
+{
+	return __atomic_load_n(&ep->view->ended, __ATOMIC_ACQUIRE);
+}
+
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-2.1
+/* Windows: exported, looked up, imported. */
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "vfab_int.h"
+
+#define HUGE_PAGE	(UINT64_C(2) << 20)
+
+/*
+ * A huge page can only be mapped where address and offset agree modulo 2 MiB;
+ * cookies are aligned, so the address is made to be. Between giving the
+ * reserved range back and taking the aligned part of it another thread may map
+ * something there: NOREPLACE notices, and a mapping anywhere will do then.
+ */
+int vfabi_map(int fd, uint64_t cookie, uint64_t size, int prot, void **addr)
+{
+	void *p, *want;
+
+	if (size >= HUGE_PAGE) {
+		p = mmap(NULL, size + HUGE_PAGE, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p != MAP_FAILED) {
+			want = (void *)(((uintptr_t)p + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
+			munmap(p, size + HUGE_PAGE);
+			p = mmap(want, size, prot,
+				 MAP_SHARED | MAP_FIXED_NOREPLACE, fd, cookie);
+			if (p != MAP_FAILED)
+				goto done;
+		}
+	}
+	p = mmap(NULL, size, prot, MAP_SHARED, fd, cookie);
+	if (p == MAP_FAILED)
+		return vfabi_fail(errno, "mapping %llu bytes: %s",
+				  (unsigned long long)size, vfabi_errno(errno));
+done:
+	*addr = p;
+	return 0;
+}
+
+/* WRITE includes READ, for those who ask for it alone. */
+static uint32_t whole(uint32_t access)
+{
+	return access & VFAB_ACCESS_WRITE ? access | VFAB_ACCESS_READ : access;
+}
+
+int vfab_window_alloc(struct vfab_ep *ep, uint64_t size, uint64_t tag,
+		      uint32_t access, struct vfab_mem *mem)
+{
+	struct vfab_window_alloc a = { .tag = tag, .access = whole(access) };
+	struct vfab_window_free f;
+	uint64_t page = ep->page;
+	int ret;
+
+	if (!size || size > ep->info.window_max)
+		return vfabi_fail(EINVAL, "a window of %llu bytes: 1 to %llu are possible",
+				  (unsigned long long)size,
+				  (unsigned long long)ep->info.window_max);
+	a.size = (size + page - 1) & ~(page - 1);
+	if (ioctl(ep->fd, VFAB_IOC_WINDOW_ALLOC, &a)) {
+		ret = errno;
+		if (ret == EEXIST)
+			return vfabi_fail(ret, "rank %u has a window of tag %llu already: free it, or take another tag",
+					  ep->info.rank, (unsigned long long)tag);
+		return vfabi_fail(ret, "a window of %llu bytes: %s",
+				  (unsigned long long)a.size, vfabi_errno(ret));
+	}
+	ret = vfab_import(ep, a.handle, VFAB_ACCESS_READ | VFAB_ACCESS_WRITE,
+			  VFAB_LOSS_ABSORB, mem);
+	if (ret) {
+		f.handle = a.handle;
+		ioctl(ep->fd, VFAB_IOC_WINDOW_FREE, &f);
+	}
+	return ret;
+}
+
+int vfab_window_free(struct vfab_ep *ep, struct vfab_mem *mem)
+{
+	struct vfab_window_free f = { .handle = mem->handle };
+	int ret = 0;
+
+	/*
+	 * Peers lose the window before its owner does: what the owner stored
+	 * to it last, they could see until it went.
+	 */
+	if (ioctl(ep->fd, VFAB_IOC_WINDOW_FREE, &f) && errno != ENODEV)
+		return vfabi_fail(errno, "window %#llx: %s",
+				  (unsigned long long)f.handle,
+				  vfabi_errno(errno));
+	ret = vfab_release(ep, mem);
+	/* It went with the window. */
+	return ret == -ENOENT ? 0 : ret;
+}
+
+int vfab_lookup(struct vfab_ep *ep, uint32_t rank, uint64_t tag,
+		int64_t timeout, uint64_t *handle)
+{
+	struct vfab_lookup l = { .rank = rank, .tag = tag };
+	int ret;
+
+	l.deadline = timeout ? vfabi_deadline(timeout) : 0;
+	if (ioctl(ep->fd, VFAB_IOC_LOOKUP, &l)) {
+		ret = errno;
+		switch (ret) {
+		case ENOENT:
+		case ETIMEDOUT:
+			return vfabi_fail(ret, "rank %u has no window of tag %llu%s",
+					  rank, (unsigned long long)tag,
+					  ret == ENOENT ? "" : " yet");
+		case EHOSTUNREACH:
+			return vfabi_fail(ret, "no route leads from rank %u to %u: see 'vfabctl route trace dom%u %u %u'",
+					  ep->info.rank, rank, ep->info.domain,
+					  ep->info.rank, rank);
+		case EINVAL:
+			if (rank >= ep->info.world)
+				return vfabi_fail(ret, "rank %u is not one of dom%u's %u ranks",
+						  rank, ep->info.domain,
+						  ep->info.world);
+			/* fall through */
+		default:
+			return vfabi_fail(ret, "looking for tag %llu of rank %u: %s",
+					  (unsigned long long)tag, rank,
+					  vfabi_errno(ret));
+		}
+	}
+	*handle = l.handle;
+	return 0;
+}
+
+int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
+		enum vfab_loss loss, struct vfab_mem *mem)
+{
+	struct vfab_import i = {
+		.handle = handle, .access = whole(access), .loss = loss
+	};
+	struct vfab_release r;
+	void *addr;
+	int ret;
+
+	if (ioctl(ep->fd, VFAB_IOC_IMPORT, &i))
+		return vfabi_fail(errno, "window %#llx: %s",
+				  (unsigned long long)handle,
+				  vfabi_errno(errno));
+	ret = vfabi_map(ep->fd, i.cookie, i.size,
+			PROT_READ | (i.access & VFAB_ACCESS_WRITE ? PROT_WRITE : 0),
+			&addr);
+	if (ret) {
+		r.cookie = i.cookie;
+		ioctl(ep->fd, VFAB_IOC_RELEASE, &r);
+		return ret;
+	}
+	*mem = (struct vfab_mem) {
+		.addr = addr, .size = i.size, .handle = handle,
+		.cookie = i.cookie, .rank = i.rank, .access = i.access,
+	};
+	return 0;
+}
+
+int vfab_release(struct vfab_ep *ep, struct vfab_mem *mem)
+{
+	struct vfab_release r = { .cookie = mem->cookie };
+
+	if (!mem->addr)
+		return vfabi_fail(EINVAL, "there is no mapping to release");
+	munmap(mem->addr, mem->size);
+	mem->addr = NULL;
+	if (ioctl(ep->fd, VFAB_IOC_RELEASE, &r) && errno != ENODEV)
+		return vfabi_fail(errno, "the import of rank %u's window: %s",
+				  mem->rank, vfabi_errno(errno));
+	return 0;
+}
