@@ -12,6 +12,9 @@
 
 me=${0##*/}
 
+# A user's PATH lacks the directories of depmod, modprobe and ip.
+PATH=$PATH:/usr/sbin:/sbin
+
 say() {
 	printf '%s: %s\n' "$me" "$*" >&2
 }
