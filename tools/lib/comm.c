@@ -41,55 +41,57 @@ int comm_fail(struct vfab_comm *c, int err, uint32_t rank)
 
 int comm_check(struct vfab_comm *c, int slot)
 {
-	uint32_t i, lost = 0, differs = VFAB_RANK_ANY, blame = VFAB_RANK_ANY;
-	struct vfab_ep *ep = c->ep;
+	uint32_t i, own = c->ep->info.rank, lost = 0;
+	uint32_t blamed = VFAB_RANK_ANY, gone = VFAB_RANK_ANY;
+	uint32_t cut = VFAB_RANK_ANY, odd = VFAB_RANK_ANY;
 	uint64_t state;
+	bool differs;
 
 	if (c->err)
 		return c->err;
-	/*
-	 * The members' lines first, the view after them (vfabi_lost() has the
-	 * fence): a line that was read through a route that is gone finds the
-	 * loss in the view. A window that was freed shows in no view, but its
-	 * owner leaves "aborted" in the line before.
-	 */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	for (i = 0; i < c->size; i++) {
-		const struct member *m = c->peer[i].m;
-
-		if (i == c->index || !m)
-			continue;
-		state = vfabi_load(&m->state);
-		if (state == COMM_ALIVE) {
-			if (slot >= 0 && m->call[slot] != c->call)
-				differs = c->peer[i].rank;
-			continue;
-		}
-		if (blame != VFAB_RANK_ANY)
-			continue;
-		blame = c->peer[i].rank;
-		if ((state & ~UINT64_C(0xffffffff)) == COMM_ABORTED)
-			blame = state;
-	}
-	for (i = c->size; i-- > 0;) {
 		const struct peer *p = &c->peer[i];
 
-		if (i != c->index && p->m && vfabi_lost(ep, p->rank, p->losses)) {
-			blame = p->rank;
-			lost++;
+		if (i == c->index || !p->m)
+			continue;
+		/*
+		 * The line first, the view after it (vfabi_lost() has the
+		 * fence): if the line was read through a route that is gone,
+		 * the view has the loss. A window that was freed shows in no
+		 * state of the view, but its owner has left "aborted" in the
+		 * line before.
+		 */
+		state = vfabi_load(&p->m->state);
+		differs = slot >= 0 && p->m->call[slot] != c->call;
+		if (vfabi_lost(c->ep, p->rank, p->losses)) {
+			if (!lost++)
+				cut = p->rank;
+		} else if ((state & COMM_MASK) == COMM_ABORTED) {
+			blamed = state & ~COMM_MASK;
+		} else if (state != COMM_ALIVE) {
+			gone = p->rank;
+		} else if (differs) {
+			odd = p->rank;
 		}
 	}
-	if (vfabi_ended(ep)) {
+	if (vfabi_ended(c->ep)) {
 		vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
-		return comm_fail(c, ENODEV, ep->info.rank);
+		return comm_fail(c, ENODEV, own);
 	}
-	/* Who loses all others at once is the one that was cut off. */
-	if (lost == c->size - 1 && lost > 1)
-		blame = ep->info.rank;
-	if (blame != VFAB_RANK_ANY)
-		return comm_fail(c, ECONNRESET, blame);
-	if (differs != VFAB_RANK_ANY)
-		return comm_fail(c, EINVAL, differs);
+	/*
+	 * Who gave up first knows the cause, and may be gone since because of
+	 * it. Who loses all others at once is the one that was cut off.
+	 */
+	if (blamed != VFAB_RANK_ANY)
+		return comm_fail(c, ECONNRESET, blamed);
+	if (lost)
+		return comm_fail(c, ECONNRESET,
+				 lost > 1 && lost == c->size - 1 ? own : cut);
+	if (gone != VFAB_RANK_ANY)
+		return comm_fail(c, ECONNRESET, gone);
+	if (odd != VFAB_RANK_ANY)
+		return comm_fail(c, EINVAL, odd);
 	return 0;
 }
 
@@ -262,7 +264,7 @@ static int set_group(struct vfab_comm *c, const uint32_t *ranks)
 		if (r == info->rank)
 			c->index = i;
 		c->peer[i].rank = r;
-		c->peer[i].losses = vfabi_load(&c->ep->view->peer[r].losses);
+		c->peer[i].losses = vfabi_losses(c->ep, r);
 	}
 	if (c->index == c->size)
 		return vfabi_fail(EINVAL, "rank %u is not in the group of %u that it makes",
@@ -324,7 +326,7 @@ static int hope(struct vfab_comm *c, const struct peer *p)
 {
 	int ret = comm_check(c, -1);
 
-	if (!ret && vfabi_load(&c->ep->view->peer[p->rank].losses) != p->losses)
+	if (!ret && vfabi_losses(c->ep, p->rank) != p->losses)
 		ret = comm_fail(c, ECONNRESET, p->rank);
 	if (!ret && !vfabi_left(c->deadline))
 		ret = comm_fail(c, ETIMEDOUT, p->rank);

@@ -20,6 +20,7 @@
 /* A member's state: one of these, a rank in its low half. Never all ones. */
 #define COMM_ALIVE	(UINT64_C(0x76664c56) << 32)
 #define COMM_ABORTED	(UINT64_C(0x76664142) << 32)
+#define COMM_MASK	(UINT64_C(0xffffffff) << 32)
 
 struct member {
 	/* One line: what is polled, and what tells if it can be believed. */
@@ -39,7 +40,7 @@ struct member {
 
 struct peer {
 	uint32_t rank;
-	uint64_t losses;	/* when the meeting began */
+	uint32_t losses;	/* when the meeting began */
 	const struct member *m;	/* NULL: not met yet */
 	const char *slot[2];
 	struct vfab_mem mem;

@@ -16,7 +16,7 @@ static bool mapped(const struct vfab_ep *ep, uint32_t rank)
 	 * sees the pages that were mapped under them.
 	 */
 	return __atomic_load_n(&b->losses, __ATOMIC_ACQUIRE) ==
-		       vfabi_load(&ep->view->peer[rank].losses) &&
+		       vfabi_losses(ep, rank) &&
 	       __atomic_load_n(&b->pages, __ATOMIC_RELAXED);
 }
 
@@ -31,7 +31,7 @@ static int map_bell(struct vfab_ep *ep, uint32_t rank)
 	struct vfab_bell k = { .rank = rank, .loss = VFAB_LOSS_ABSORB };
 	struct vfab_release r;
 	size_t page = ep->page;
-	uint64_t losses = vfabi_load(&ep->view->peer[rank].losses);
+	uint32_t losses = vfabi_losses(ep, rank);
 	char *pages, *at = b->pages;
 	void *p;
 	int ret;

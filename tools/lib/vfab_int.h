@@ -15,7 +15,7 @@
 struct vfabi_bell {
 	char *pages;		/* counts, armed words; NULL: not mapped yet */
 	uint64_t cookie;
-	uint64_t losses;	/* of the peer, when it was mapped */
+	uint32_t losses;	/* of the peer, when it was mapped */
 };
 
 struct vfab_ep {
@@ -98,6 +98,11 @@ static inline uint64_t vfabi_load(const void *p)
 	return __atomic_load_n((const uint64_t *)p, __ATOMIC_ACQUIRE);
 }
 
+static inline uint32_t vfabi_losses(const struct vfab_ep *ep, uint32_t rank)
+{
+	return __atomic_load_n(&ep->view->peer[rank].losses, __ATOMIC_ACQUIRE);
+}
+
 /*
  * Whether @rank was lost since its losses were @base. What a peer's memory
  * gave before this returned false came from the peer: the kernel stores losses
@@ -105,14 +110,13 @@ static inline uint64_t vfabi_load(const void *p)
  * loads behind the caller's.
  */
 static inline bool vfabi_lost(const struct vfab_ep *ep, uint32_t rank,
-			      uint64_t base)
+			      uint32_t base)
 {
-	const struct vfab_peer *p = &ep->view->peer[rank];
 	uint32_t state;
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	state = __atomic_load_n(&p->state, __ATOMIC_RELAXED);
-	return __atomic_load_n(&p->losses, __ATOMIC_RELAXED) != base ||
+	state = __atomic_load_n(&ep->view->peer[rank].state, __ATOMIC_RELAXED);
+	return vfabi_losses(ep, rank) != base ||
 	       (state != VFAB_PEER_HELD && state != VFAB_PEER_RECOVERY);
 }
 

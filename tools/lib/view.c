@@ -27,6 +27,7 @@ int vfab_peer(const struct vfab_ep *ep, uint32_t rank, struct vfab_peer *peer)
 		g = vfabi_load(&p->generation);
 		peer->generation = g;
 		peer->losses = __atomic_load_n(&p->losses, __ATOMIC_RELAXED);
+		peer->revoked = __atomic_load_n(&p->revoked, __ATOMIC_RELAXED);
 		peer->state = __atomic_load_n(&p->state, __ATOMIC_RELAXED);
 		peer->paths = __atomic_load_n(&p->paths, __ATOMIC_RELAXED);
 		peer->rate = __atomic_load_n(&p->rate, __ATOMIC_RELAXED);
