@@ -80,7 +80,8 @@ run() {
 	shift
 	log=$out/$name.log
 	loaded || insmod "$ko" || { result "$name: module loads" 1; return; }
-	timeout -k 5 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
+	echo "# condition: kernel=$(uname -r) arch=$(uname -m)" >"$log"
+	timeout -k 5 "$limit" "$@" >>"$log" 2>&1 </dev/null || status=$?
 	echo "# status: $status" >>"$log"
 	printf 'run.sh: %-24s %3d passed, %d failed, %d skipped, status %d, %d s\n' "$name" \
 		"$(grep -c '^ok ' "$log")" "$(grep -c '^not ok ' "$log")" \
@@ -106,8 +107,8 @@ wanted() {
 }
 
 only=("$@")
-: >"$out/run.log"
-echo "TAP version 13" >>"$out/run.log"
+echo "TAP version 13" >"$out/run.log"
+echo "# condition: kernel=$(uname -r) arch=$(uname -m)" >>"$out/run.log"
 
 if loaded; then
 	echo "run.sh: vfabric is loaded already: this is for a fresh VM" >&2
