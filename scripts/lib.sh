@@ -33,14 +33,16 @@ usage_from_header() {
 
 # Where downloaded things live; needs no root and survives "make clean".
 cache_dir() {
-	cache_dir=${VFABRIC_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/vfabric}
+	[ -n "${VFABRIC_CACHE:-}${XDG_CACHE_HOME:-}${HOME:-}" ] ||
+		die 2 "no place to keep downloads: set HOME or VFABRIC_CACHE"
+	cache_dir=${VFABRIC_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/vfabric}
 	case $cache_dir in
 	*[[:space:]\#:,]*)
 		die 2 "cache directory '$cache_dir': make and QEMU cannot use this path, set VFABRIC_CACHE to one without spaces, '#', ':' and ','" ;;
 	/*) ;;
 	*) die 2 "cache directory '$cache_dir': set VFABRIC_CACHE to an absolute path" ;;
 	esac
-	mkdir -p "$cache_dir" ||
+	mkdir -p "$cache_dir" 2>/dev/null ||
 		die 2 "cannot create $cache_dir: set VFABRIC_CACHE to a directory that you can write"
 }
 
@@ -84,7 +86,18 @@ work() {
 	wait "$work_pid" || work_status=$?
 	kill "$work_ticker" 2>/dev/null || :
 	wait "$work_ticker" 2>/dev/null || :
-	[ "$work_status" = 0 ] || sed "s/^/$me: | /" "$work_log" >&2
+	if [ "$work_status" != 0 ]; then
+		offline_in "$work_log"
+		sed "s/^/$me: | /" "$work_log" >&2
+	fi
 	rm -f "$work_log"
 	return "$work_status"
+}
+
+# Ends with one sentence if apt's output in FILE says that there is no network.
+offline_in() {
+	offline_why=$(grep -m 1 -oE '(Temporary failure|Could not|Unable to) (resolv|connect)[^(]*' "$1") ||
+		return 0
+	rm -f "$1"
+	die 2 "no network (apt: ${offline_why%% }): connect this machine or mend its apt sources, then run this again"
 }
