@@ -9,7 +9,6 @@
 #include <linux/version.h>
 #include <linux/device.h>
 #include <linux/eventfd.h>
-#include <linux/huge_mm.h>
 #include <linux/mm.h>
 #include <linux/pfn_t.h>
 #include <net/genetlink.h>

@@ -11,11 +11,11 @@
 #include <uapi/linux/vfabric_netlink.h>
 
 /* Integer value ranges */
-static const struct netlink_range_validation vfab_a_retry_timeout_range = {
+static struct netlink_range_validation vfab_a_retry_timeout_range = {
 	.max	= 60000ULL,
 };
 
-static const struct netlink_range_validation vfab_a_partition_range = {
+static struct netlink_range_validation vfab_a_partition_range = {
 	.max	= 65535ULL,
 };
 

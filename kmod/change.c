@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Loss and gain: how a change of a domain reaches imports, route views and
+ * waiters.
+ *
+ * Promise: when a change that takes reachability away is committed, no load,
+ * store or ring of any process gets through any more.
+ *
+ * Proof. A fault maps a page only inside an SRCU read section in which it saw
+ * the import LIVE; a ring wakes only inside one in which it saw the route.
+ * The marks are stored first, so a section that begins after them sees them,
+ * and synchronize_srcu() waits for those that began before. What they mapped
+ * is in the page tables of some VMA in the shadow inode's i_mmap when
+ * unmap_mapping_range() walks it: ->mmap never maps a page itself, a VMA is
+ * linked before its first fault, and fork() and mremap() copy entries with the
+ * i_mmap lock held or the VMA linked. So nothing is left, and nothing new can
+ * come: the next fault sees the mark.
+ *
+ * The view's losses and the loss generation are stored before the
+ * synchronize, hence before anything is unmapped: who reads an absorbed page
+ * (an all-ones page that replaced a peer's) and then loads the generation with
+ * acquire ordering sees the new one.
+ */
+#include <linux/bitops.h>
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+#include "vfabric.h"
+
+DEFINE_SRCU(vf_srcu);
+
+static struct vf_holder *vf_held(struct vf_domain *dom, u32 rank)
+{
+	return rcu_dereference_protected(dom->eps[rank].holder,
+					 lockdep_is_held(&dom->lock));
+}
+
+/* Live paths between two different ranks; readable without domain->lock. */
+u64 vf_pair_planes(struct vf_domain *dom, u32 a, u32 b)
+{
+	struct vf_partition *part = READ_ONCE(dom->eps[a].part);
+
+	if (!part || part != READ_ONCE(dom->eps[b].part))
+		return 0;
+	return vf_route_planes(&dom->topo.now, a, b);
+}
+
+static u64 vf_pair_planes_was(struct vf_domain *dom, u32 a, u32 b)
+{
+	struct vf_partition *part = dom->eps[a].was_part;
+
+	if (!part || part != dom->eps[b].was_part)
+		return 0;
+	return vf_route_planes(&dom->was, a, b);
+}
+
+bool vf_reachable(struct vf_domain *dom, u32 a, u32 b)
+{
+	return a == b || vf_pair_planes(dom, a, b);
+}
+
+void vf_change_begin(struct vf_change *chg, struct vf_domain *dom, u32 reason)
+{
+	lockdep_assert_held(&dom->lock);
+	memset(chg, 0, sizeof(*chg));
+	chg->dom = dom;
+	chg->reason = reason;
+	INIT_LIST_HEAD(&chg->imports);
+	INIT_LIST_HEAD(&chg->tell);
+}
+
+/* Wake @h and publish its staged events once the change is done. */
+void vf_change_tell(struct vf_change *chg, struct vf_holder *h)
+{
+	if (list_empty(&h->tell)) {
+		kref_get(&h->ref);
+		list_add_tail(&h->tell, &chg->tell);
+	}
+}
+
+void vf_change_import(struct vf_change *chg, struct vf_import *im,
+		      enum vf_import_state state)
+{
+	if (im->state >= VF_IMPORT_GONE && state <= im->state)
+		return;
+	WRITE_ONCE(im->state, state);
+	if (list_empty(&im->change_node)) {
+		kref_get(&im->ref);
+		list_add_tail(&im->change_node, &chg->imports);
+	}
+}
+
+/* @from: bit per state that is to become @state */
+static void vf_change_imports_of(struct vf_change *chg, struct vf_holder *h,
+				 u32 rank, unsigned int from,
+				 enum vf_import_state state,
+				 unsigned long deadline)
+{
+	struct vf_peer *peer = xa_load(&h->peers, rank);
+	struct vf_import *im;
+
+	if (!peer)
+		return;
+	list_for_each_entry(im, &peer->imports, peer_node) {
+		if (!(from & BIT(im->state)))
+			continue;
+		WRITE_ONCE(im->deadline, deadline);
+		vf_change_import(chg, im, state);
+	}
+}
+
+#define VF_REVOCABLE (BIT(VF_IMPORT_LIVE) | BIT(VF_IMPORT_WAIT) | BIT(VF_IMPORT_LOST))
+
+/* A partition border, or the peer's end, is for good; a route may come back. */
+static bool vf_is_final(u32 reason)
+{
+	return reason != VFAB_REASON_LINK && reason != VFAB_REASON_ROUTE;
+}
+
+/**
+ * vf_change_pair - make @h's view of @peer true, and act on the difference
+ * @chg: the change being made
+ * @h: an attached holder
+ * @peer: another rank; its holder, partition and routes are as they will be
+ */
+void vf_change_pair(struct vf_change *chg, struct vf_holder *h, u32 peer)
+{
+	struct vf_domain *dom = chg->dom;
+	u64 planes = vf_pair_planes(dom, h->rank, peer);
+	bool held = vf_held(dom, peer);
+	u32 was = h->view->peer[peer].state;
+	bool had = was == VFAB_PEER_HELD || was == VFAB_PEER_RECOVERY;
+	bool lost = false;
+	u32 now;
+
+	if (planes)
+		now = held ? VFAB_PEER_HELD : VFAB_PEER_VACANT;
+	else if (had && held && dom->retry_ms && !vf_is_final(chg->reason))
+		now = VFAB_PEER_RECOVERY;
+	else
+		now = VFAB_PEER_UNREACHABLE;
+	if (was == VFAB_PEER_RECOVERY && now == VFAB_PEER_RECOVERY)
+		return;		/* the deadline belongs to the outage */
+
+	if (planes) {
+		vf_change_imports_of(chg, h, peer,
+				     BIT(VF_IMPORT_WAIT) | BIT(VF_IMPORT_LOST),
+				     VF_IMPORT_LIVE, 0);
+		lost = had && !held;
+		if (held && !had)
+			vf_event_stage(chg, h, VFAB_EVENT_PEER_GAINED, peer, 0,
+				       chg->reason);
+	} else if (now == VFAB_PEER_RECOVERY) {
+		h->deadline[peer] = jiffies + msecs_to_jiffies(dom->retry_ms);
+		queue_delayed_work(vf_wq, &dom->settle, msecs_to_jiffies(dom->retry_ms));
+		vf_change_imports_of(chg, h, peer, BIT(VF_IMPORT_LIVE),
+				     VF_IMPORT_WAIT, h->deadline[peer]);
+		chg->sync = true;
+	} else {
+		vf_change_imports_of(chg, h, peer, VF_REVOCABLE,
+				     vf_is_final(chg->reason) ? VF_IMPORT_GONE :
+				     VF_IMPORT_LOST, 0);
+		lost = had;
+	}
+	if (lost) {
+		chg->sync = true;
+		if (dom->eps[h->rank].was_part)
+			dom->eps[h->rank].was_part->lossy = true;
+		vf_event_stage(chg, h, VFAB_EVENT_PEER_LOST, peer, 0, chg->reason);
+	}
+	if (vf_view_set(h, peer, now, planes, lost, false))
+		vf_change_tell(chg, h);
+}
+
+/* A held endpoint that changed its partition: join the new one's holders. */
+static void vf_change_moved(struct vf_change *chg, struct vf_holder *h)
+{
+	struct vf_endpoint *ep = &chg->dom->eps[h->rank];
+
+	list_del_init(&h->part_node);
+	if (ep->was_part) {
+		ep->was_part->held--;
+		ep->was_part->lossy = true;
+	}
+	if (ep->part) {
+		list_add_tail(&h->part_node, &ep->part->holders);
+		ep->part->held++;
+		ep->part->lossy = true;
+	} else {
+		WRITE_ONCE(h->view->loss, ++chg->dom->loss_seq);
+	}
+	WRITE_ONCE(h->view->partition,
+		   ep->part ? ep->part->id : VFAB_PARTITION_NONE);
+	vf_event_stage(chg, h, VFAB_EVENT_MOVED, h->rank, 0, chg->reason);
+	vf_change_tell(chg, h);
+}
+
+/**
+ * vf_change_routes - act on a change of topology, tables or partitions
+ * @chg: the change being made
+ * @ranks: the endpoints of which something changed; all pairs that have one of
+ *	them as an end are looked at
+ */
+void vf_change_routes(struct vf_change *chg, const unsigned long *ranks)
+{
+	struct vf_domain *dom = chg->dom;
+	unsigned int a, b, world = dom->topo.world;
+
+	lockdep_assert_held(&dom->lock);
+	for_each_set_bit(a, ranks, world) {
+		struct vf_holder *ha = vf_held(dom, a);
+
+		for (b = 0; b < world; b++) {
+			u64 was, now;
+			struct vf_holder *hb;
+
+			if (b == a || (b < a && test_bit(b, ranks)))
+				continue;
+			was = vf_pair_planes_was(dom, a, b);
+			now = vf_pair_planes(dom, a, b);
+			if (was != now) {
+				chg->routes_changed += 2;
+				if (!now)
+					chg->routes_lost += 2;
+			} else if (chg->reason != VFAB_REASON_PARTITION) {
+				continue;
+			}
+			hb = vf_held(dom, b);
+			if (ha)
+				vf_change_pair(chg, ha, b);
+			if (hb)
+				vf_change_pair(chg, hb, a);
+		}
+		cond_resched();
+	}
+	for_each_set_bit(a, ranks, world) {
+		struct vf_endpoint *ep = &dom->eps[a];
+		struct vf_holder *h = vf_held(dom, a);
+
+		if (ep->part != ep->was_part && h)
+			vf_change_moved(chg, h);
+		ep->was_part = ep->part;
+		dom->was.port_up[a] = dom->topo.now.port_up[a];
+		dom->was.entry[a] = dom->topo.now.entry[a];
+	}
+	dom->was.sw_up = dom->topo.now.sw_up;
+	dom->generation++;
+	vf_domain_changed(dom);
+}
+
+static void vf_publish_loss(struct vf_change *chg)
+{
+	struct vf_domain *dom = chg->dom;
+	struct vf_partition *part;
+	struct vf_holder *h;
+
+	list_for_each_entry(part, &dom->parts, node) {
+		if (!part->lossy)
+			continue;
+		part->lossy = false;
+		part->loss = ++dom->loss_seq;
+		list_for_each_entry(h, &part->holders, part_node) {
+			WRITE_ONCE(h->view->loss, part->loss);
+			vf_change_tell(chg, h);
+		}
+	}
+}
+
+/**
+ * vf_change_commit - publish, synchronize, unmap, tell
+ * @chg: all marks are made; the caller still holds domain->lock
+ */
+void vf_change_commit(struct vf_change *chg)
+{
+	struct vf_import *im, *im_next;
+	struct vf_holder *h, *h_next;
+
+	lockdep_assert_held(&chg->dom->lock);
+	vf_publish_loss(chg);
+
+	if (chg->sync || !list_empty(&chg->imports))
+		synchronize_srcu_expedited(&vf_srcu);
+
+	list_for_each_entry_safe(im, im_next, &chg->imports, change_node) {
+		list_del_init(&im->change_node);
+		unmap_mapping_range(im->holder->inode->i_mapping,
+				    (loff_t)im->pgoff << PAGE_SHIFT,
+				    (loff_t)im->npages << PAGE_SHIFT, 1);
+		if (im->state >= VF_IMPORT_GONE)
+			vf_import_drop_window(im);
+		vf_import_put(im);
+		cond_resched();
+	}
+
+	list_for_each_entry_safe(h, h_next, &chg->tell, tell) {
+		list_del_init(&h->tell);
+		vf_event_publish(h);
+		if (h->state == VF_HOLDER_ENDED)
+			vf_holder_drain(h);
+		wake_up_all(&h->wq);
+		vf_holder_put(h);
+	}
+}
+
+/* Outages that lasted longer than the retry timeout become losses. */
+static bool vf_settle(struct vf_domain *dom, unsigned long *next)
+{
+	struct vf_change chg;
+	bool more = false;
+	u32 a, b;
+
+	vf_change_begin(&chg, dom, VFAB_REASON_LINK);
+	for (a = 0; a < dom->topo.world; a++) {
+		struct vf_holder *h = vf_held(dom, a);
+
+		if (!h)
+			continue;
+		for (b = 0; b < dom->topo.world; b++) {
+			unsigned long deadline = h->deadline[b];
+
+			if (h->view->peer[b].state != VFAB_PEER_RECOVERY)
+				continue;
+			if (time_before(jiffies, deadline)) {
+				if (!more || time_before(deadline, *next))
+					*next = deadline;
+				more = true;
+				continue;
+			}
+			vf_change_imports_of(&chg, h, b, VF_REVOCABLE,
+					     VF_IMPORT_LOST, 0);
+			vf_event_stage(&chg, h, VFAB_EVENT_PEER_LOST, b, 0,
+				       VFAB_REASON_LINK);
+			vf_view_set(h, b, VFAB_PEER_UNREACHABLE, 0, true, false);
+			if (dom->eps[a].part)
+				dom->eps[a].part->lossy = true;
+			vf_change_tell(&chg, h);
+		}
+		cond_resched();
+	}
+	vf_change_commit(&chg);
+	return more;
+}
+
+void vf_settle_work(struct work_struct *work)
+{
+	struct vf_domain *dom = container_of(to_delayed_work(work),
+					     struct vf_domain, settle);
+	unsigned long next;
+
+	mutex_lock(&dom->lock);
+	if (!dom->dead && vf_settle(dom, &next))
+		queue_delayed_work(vf_wq, &dom->settle,
+				   time_after(next, jiffies) ? next - jiffies : 0);
+	mutex_unlock(&dom->lock);
+}

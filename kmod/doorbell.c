@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Doorbells: waking the owner of a count that peers increment.
+ *
+ * Every word of the two pages may hold anything at any time: counts are
+ * written by peers, armed words by the owner. The kernel compares counts for
+ * being different and never reads an armed word back.
+ */
+#include <linux/eventfd.h>
+#include <linux/hrtimer.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "compat.h"
+#include "vfabric.h"
+
+static u64 *vf_count(struct vf_holder *h, u32 vector)
+{
+	return h->bell->vmem + vector * VFAB_BELL_STRIDE;
+}
+
+/* One more, or one less, reason to be armed. */
+static void vf_arm(struct vf_holder *h, u32 vector, int delta)
+{
+	u64 *word = h->bell->vmem + PAGE_SIZE + vector * VFAB_BELL_STRIDE;
+
+	spin_lock(&h->lock);
+	h->armed[vector] += delta;
+	WRITE_ONCE(*word, !!h->armed[vector]);
+	spin_unlock(&h->lock);
+}
+
+int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a)
+{
+	struct vf_domain *dom = h->dom;
+	struct vf_eventfd *efd;
+	struct vf_holder *peer;
+	int ret = -EHOSTUNREACH;
+	int idx;
+
+	if (a->vector >= VFAB_VECTORS || a->rank >= dom->topo.world)
+		return -EINVAL;
+	/* In SRCU: a change that cuts the route waits for us, see change.c */
+	idx = srcu_read_lock(&vf_srcu);
+	rcu_read_lock();
+	if (READ_ONCE(h->state) != VF_HOLDER_ATTACHED) {
+		ret = READ_ONCE(h->state) == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
+		goto out;
+	}
+	if (!vf_reachable(dom, h->rank, a->rank))
+		goto out;
+	peer = rcu_dereference(dom->eps[a->rank].holder);
+	if (!peer)
+		goto out;
+	wake_up_all(&peer->wq);
+	efd = rcu_dereference(peer->eventfd[a->vector]);
+	if (efd)
+		vf_eventfd_signal(efd->ctx);
+	ret = 0;
+out:
+	rcu_read_unlock();
+	srcu_read_unlock(&vf_srcu, idx);
+	return ret;
+}
+
+static int vf_wait_once(struct vf_holder *h, struct vfab_wait *a,
+			u64 count, u64 loss)
+{
+	if (READ_ONCE(h->state) != VF_HOLDER_ATTACHED)
+		return -ENODEV;
+	a->loss = READ_ONCE(h->view->loss);
+	a->count = READ_ONCE(*vf_count(h, a->vector));
+	if (a->loss != loss)
+		a->reason = VFAB_WAIT_LOSS;
+	else if (a->count != count)
+		a->reason = VFAB_WAIT_COUNT;
+	else
+		return -EAGAIN;
+	return 0;
+}
+
+int vf_doorbell_wait(struct vf_holder *h, struct vfab_wait *a)
+{
+	ktime_t deadline = min_t(u64, a->deadline, KTIME_MAX);
+	u64 count = a->count, loss = a->loss;
+	bool expired = false;
+	DEFINE_WAIT(wait);
+	int ret;
+
+	if (a->vector >= VFAB_VECTORS || a->reason)
+		return -EINVAL;
+	if (READ_ONCE(h->state) == VF_HOLDER_NEW)
+		return -ENOTCONN;
+	vf_arm(h, a->vector, 1);
+	for (;;) {
+		/*
+		 * The full barrier in here orders the armed word before the
+		 * count. The ringer stores the count, fences, loads the armed
+		 * word: it sees us armed and calls RING, or we see its count.
+		 */
+		prepare_to_wait(&h->wq, &wait, TASK_INTERRUPTIBLE);
+		ret = vf_wait_once(h, a, count, loss);
+		if (ret != -EAGAIN)
+			break;
+		ret = -ETIMEDOUT;
+		if (expired)
+			break;
+		ret = -ERESTARTSYS;
+		if (signal_pending(current))
+			break;
+		if (!schedule_hrtimeout_range(a->deadline == VFAB_NO_DEADLINE ?
+					      NULL : &deadline, 0, HRTIMER_MODE_ABS))
+			expired = true;
+	}
+	finish_wait(&h->wq, &wait);
+	vf_arm(h, a->vector, -1);
+	return ret;
+}
+
+static void vf_eventfd_free(struct rcu_head *rcu)
+{
+	struct vf_eventfd *efd = container_of(rcu, struct vf_eventfd, rcu);
+
+	eventfd_ctx_put(efd->ctx);
+	kfree(efd);
+}
+
+/* Under domain->lock: replace what a vector signals. */
+static void vf_eventfd_swap(struct vf_holder *h, u32 vector, struct vf_eventfd *efd)
+{
+	struct vf_eventfd *old;
+
+	lockdep_assert_held(&h->dom->lock);
+	old = rcu_replace_pointer(h->eventfd[vector], efd,
+				  lockdep_is_held(&h->dom->lock));
+	vf_arm(h, vector, !!efd - !!old);
+	if (old)
+		call_rcu(&old->rcu, vf_eventfd_free);
+}
+
+int vf_doorbell_eventfd(struct vf_holder *h, struct vfab_eventfd *a)
+{
+	struct vf_eventfd *efd = NULL;
+	int ret;
+
+	if (a->vector >= VFAB_VECTORS || a->fd < -1)
+		return -EINVAL;
+	if (a->fd >= 0) {
+		efd = kzalloc(sizeof(*efd), GFP_KERNEL_ACCOUNT);
+		if (!efd)
+			return -ENOMEM;
+		efd->ctx = eventfd_ctx_fdget(a->fd);
+		if (IS_ERR(efd->ctx)) {
+			ret = PTR_ERR(efd->ctx);
+			kfree(efd);
+			return ret;
+		}
+	}
+	ret = vf_holder_lock(h);
+	if (ret) {
+		if (efd)
+			vf_eventfd_free(&efd->rcu);
+		return ret;
+	}
+	vf_eventfd_swap(h, a->vector, efd);
+	mutex_unlock(&h->dom->lock);
+	return 0;
+}
+
+void vf_doorbell_unbind_all(struct vf_holder *h)
+{
+	u32 v;
+
+	for (v = 0; v < VFAB_VECTORS; v++)
+		if (rcu_access_pointer(h->eventfd[v]))
+			vf_eventfd_swap(h, v, NULL);
+}

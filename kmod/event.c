@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The bounded queue of events that read() returns. */
+#include <linux/fs.h>
+#include <linux/uaccess.h>
+#include "vfabric.h"
+
+/*
+ * Events are staged while a change is made and become readable when it is
+ * done: after the loss, never before it.
+ */
+void vf_event_stage(struct vf_change *chg, struct vf_holder *h, u32 type,
+		    u32 rank, u64 handle, u32 reason)
+{
+	struct vfab_event *e;
+
+	spin_lock(&h->lock);
+	if (h->ev_staged - h->ev_head < VF_EVENTS) {
+		e = &h->events[h->ev_staged++ % VF_EVENTS];
+		*e = (struct vfab_event){
+			.type = type,
+			.rank = rank,
+			.handle = handle,
+			.reason = reason,
+		};
+	} else {
+		h->ev_overflow = true;
+	}
+	spin_unlock(&h->lock);
+	vf_change_tell(chg, h);
+}
+
+void vf_event_publish(struct vf_holder *h)
+{
+	spin_lock(&h->lock);
+	for (; h->ev_tail != h->ev_staged; h->ev_tail++)
+		h->events[h->ev_tail % VF_EVENTS].loss = h->view->loss;
+	spin_unlock(&h->lock);
+}
+
+bool vf_event_pending(struct vf_holder *h)
+{
+	return READ_ONCE(h->ev_head) != READ_ONCE(h->ev_tail) ||
+	       READ_ONCE(h->ev_overflow);
+}
+
+/* The overflow record comes after those that were kept: they are older. */
+static bool vf_event_peek(struct vf_holder *h, struct vfab_event *e)
+{
+	bool got = true;
+
+	spin_lock(&h->lock);
+	if (h->ev_head != h->ev_tail)
+		*e = h->events[h->ev_head % VF_EVENTS];
+	else if (h->ev_overflow)
+		*e = (struct vfab_event){
+			.type = VFAB_EVENT_OVERFLOW,
+			.rank = h->rank,
+			.loss = h->view->loss,
+		};
+	else
+		got = false;
+	spin_unlock(&h->lock);
+	return got;
+}
+
+static void vf_event_pop(struct vf_holder *h, const struct vfab_event *e)
+{
+	spin_lock(&h->lock);
+	if (e->type == VFAB_EVENT_OVERFLOW)
+		h->ev_overflow = false;
+	else
+		h->ev_head++;
+	spin_unlock(&h->lock);
+}
+
+ssize_t vf_event_read(struct vf_holder *h, struct file *file, char __user *buf,
+		      size_t len)
+{
+	struct vfab_event e;
+	size_t done = 0;
+	bool got, bad;
+	int ret;
+
+	if (READ_ONCE(h->state) == VF_HOLDER_NEW)
+		return -ENOTCONN;
+	if (len < sizeof(e))
+		return -EINVAL;
+	while (len - done >= sizeof(e)) {
+		/* One reader at a time, so that a bad buffer loses nothing */
+		ret = mutex_lock_interruptible(&h->read_lock);
+		if (ret)
+			return done ?: -ERESTARTSYS;
+		got = vf_event_peek(h, &e);
+		bad = got && copy_to_user(buf + done, &e, sizeof(e));
+		if (got && !bad)
+			vf_event_pop(h, &e);
+		mutex_unlock(&h->read_lock);
+		if (bad)
+			return done ?: -EFAULT;
+		if (got) {
+			done += sizeof(e);
+			continue;
+		}
+		if (done || READ_ONCE(h->state) == VF_HOLDER_ENDED)
+			break;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		ret = wait_event_interruptible(h->wq, vf_event_pending(h) ||
+				READ_ONCE(h->state) == VF_HOLDER_ENDED);
+		if (ret)
+			return ret;
+	}
+	return done;
+}

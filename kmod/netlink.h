@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the netlink files share; the tables in nl_gen.c come from the spec. */
+#ifndef VFABRIC_NETLINK_H
+#define VFABRIC_NETLINK_H
+
+#include <net/genetlink.h>
+#include <uapi/linux/vfabric_netlink.h>
+#include "compat.h"
+#include "nl_gen.h"
+#include "vfabric.h"
+
+extern struct genl_family vf_family;
+
+/**
+ * struct vf_nl_to - where a message goes
+ * @admin:	may see who holds an endpoint
+ * @cb:		of a dump, else NULL
+ */
+struct vf_nl_to {
+	struct sk_buff *skb;
+	struct sk_buff *req;
+	u32 portid;
+	u32 seq;
+	int flags;
+	u8 cmd;
+	bool admin;
+	struct netlink_callback *cb;
+};
+
+/* Where a dump stands: kept in cb->ctx between its parts. */
+struct vf_nl_cursor {
+	u32 started;
+	u32 single;		/* one named domain */
+	u32 domain;
+	u32 done;
+	unsigned long index;	/* the next object of the domain */
+};
+
+typedef int (*vf_nl_fill_t)(const struct vf_nl_to *to, struct vf_domain *dom,
+			    unsigned long index);
+typedef int (*vf_nl_walk_t)(const struct vf_nl_to *to, struct vf_domain *dom,
+			    struct nlattr **attrs, unsigned long *index);
+
+void *vf_nl_begin(const struct vf_nl_to *to, struct vf_domain *dom);
+int vf_nl_end(const struct vf_nl_to *to, void *hdr, int err);
+int vf_nl_put_bitmap(struct sk_buff *skb, int attr, const unsigned long *ranks,
+		     u32 world);
+int vf_nl_get_bitmap(struct genl_info *info, int attr, u32 world,
+		     unsigned long *ranks);
+int vf_nl_refuse(struct genl_info *info, int attr, int err, const char *text);
+struct vf_domain *vf_nl_read(struct genl_info *info);
+struct vf_domain *vf_nl_write(struct sk_buff *skb, struct genl_info *info);
+void vf_nl_unlock(struct vf_domain *dom);
+int vf_nl_index(struct genl_info *info, int attr, u32 limit, const char *need,
+		const char *range, u32 *value);
+int vf_nl_reply(struct sk_buff *skb, struct genl_info *info,
+		struct vf_domain *dom, vf_nl_fill_t fill, unsigned long index);
+int vf_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
+	       vf_nl_walk_t walk);
+
+#endif

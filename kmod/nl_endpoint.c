@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Netlink: endpoints and windows. */
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched/task.h>
+#include "netlink.h"
+
+static struct vf_holder *vf_nl_holder(struct vf_domain *dom, u32 rank)
+{
+	return rcu_dereference_protected(dom->eps[rank].holder,
+					 lockdep_is_held(&dom->lock));
+}
+
+static u32 vf_nl_ports_up(struct vf_domain *dom, u32 rank)
+{
+	return hweight64(dom->topo.now.port_up[rank] & dom->topo.now.sw_up);
+}
+
+/* Who it is: in the reader's pid namespace, and for admins only. */
+static int vf_nl_put_process(const struct vf_nl_to *to, struct vf_holder *h)
+{
+	char comm[TASK_COMM_LEN] = "";
+	struct task_struct *task;
+	pid_t pid;
+
+	if (!to->admin)
+		return 0;
+	pid = pid_nr_ns(h->tgid, task_active_pid_ns(current));
+	task = get_pid_task(h->tgid, PIDTYPE_TGID);
+	if (task) {
+		get_task_comm(comm, task);
+		put_task_struct(task);
+	}
+	return (pid && nla_put_u32(to->skb, VFAB_A_HOLDER_PID, pid)) ||
+	       nla_put_string(to->skb, VFAB_A_HOLDER_COMM, comm);
+}
+
+static int vf_nl_fill_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
+			       unsigned long rank)
+{
+	struct vf_partition *part = dom->eps[rank].part;
+	struct vf_holder *h = vf_nl_holder(dom, rank);
+	u32 up = vf_nl_ports_up(dom, rank);
+	struct sk_buff *skb = to->skb;
+	void *hdr = vf_nl_begin(to, dom);
+	u32 health = VFAB_HEALTH_LIMITED;
+
+	if (!hdr)
+		return -EMSGSIZE;
+	if (!up)
+		health = VFAB_HEALTH_UNHEALTHY;
+	else if (up == dom->topo.planes)
+		health = VFAB_HEALTH_HEALTHY;
+	return vf_nl_end(to, hdr,
+		nla_put_u32(skb, VFAB_A_RANK, rank) ||
+		(part && nla_put_u32(skb, VFAB_A_PARTITION, part->id)) ||
+		nla_put(skb, VFAB_A_UUID, sizeof(dom->uuid), &dom->uuid) ||
+		nla_put_u32(skb, VFAB_A_FABRIC_STATE,
+			    part ? VFAB_FABRIC_COMPLETED : VFAB_FABRIC_NOT_STARTED) ||
+		nla_put_s32(skb, VFAB_A_STATUS, 0) ||
+		nla_put_u32(skb, VFAB_A_HEALTH, health) ||
+		nla_put_u32(skb, VFAB_A_PORTS_UP, up) ||
+		nla_put_u32(skb, VFAB_A_PLANES, dom->topo.planes) ||
+		nla_put_u8(skb, VFAB_A_HELD, !!h) ||
+		nla_put_u32(skb, VFAB_A_WINDOWS, h ? h->nwindows : 0) ||
+		nla_put_u64_64bit(skb, VFAB_A_MEM_USED, h ? h->win_bytes : 0,
+				  VFAB_A_PAD) ||
+		nla_put_u32(skb, VFAB_A_IMPORTS, h ? h->nimports : 0) ||
+		(h && vf_nl_put_process(to, h)));
+}
+
+static int vf_nl_walk_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
+			       struct nlattr **attrs, unsigned long *index)
+{
+	struct nlattr *only = attrs[VFAB_A_RANK];
+	int ret;
+
+	for (; *index < dom->topo.world; ++*index) {
+		if (only && *index != nla_get_u32(only))
+			continue;
+		ret = vf_nl_fill_endpoint(to, dom, *index);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int vf_nl_rank(struct genl_info *info, struct vf_domain *dom, u32 *rank)
+{
+	return vf_nl_index(info, VFAB_A_RANK, dom->topo.world,
+			   "name an endpoint by its rank",
+			   "the rank is not below the domain's world size", rank);
+}
+
+int vfabric_nl_endpoint_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct vf_domain *dom = vf_nl_read(info);
+	u32 rank;
+	int ret;
+
+	if (IS_ERR(dom))
+		return PTR_ERR(dom);
+	ret = vf_nl_rank(info, dom, &rank);
+	if (!ret)
+		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_endpoint, rank);
+	vf_nl_unlock(dom);
+	return ret;
+}
+
+int vfabric_nl_endpoint_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return vf_nl_dump(skb, cb, vf_nl_walk_endpoint);
+}
+
+int vfabric_nl_endpoint_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct vf_notice n = VF_NOTICE(VFAB_OBJ_ENDPOINT, VFAB_ACT_DETACHED,
+				       VFAB_WHY_ADMIN);
+	struct vf_domain *dom = vf_nl_write(skb, info);
+	struct vf_change chg;
+	struct vf_holder *h;
+	u32 rank;
+	int ret;
+
+	if (IS_ERR(dom))
+		return PTR_ERR(dom);
+	ret = vf_nl_rank(info, dom, &rank);
+	if (ret)
+		goto unlock;
+	if (!info->attrs[VFAB_A_EVICT]) {
+		ret = vf_nl_refuse(info, -1, -EINVAL, "nothing to set: give evict");
+		goto unlock;
+	}
+	h = vf_nl_holder(dom, rank);
+	if (!h) {
+		ret = vf_nl_refuse(info, VFAB_A_RANK, -ENOTCONN,
+				   "nothing holds this endpoint");
+		goto unlock;
+	}
+	vf_change_begin(&chg, dom, VFAB_REASON_EXIT);
+	vf_holder_kill(&chg, h);
+	vf_change_commit(&chg);
+	n.rank = rank;
+	vf_notify(dom, &n);
+unlock:
+	vf_nl_unlock(dom);
+	return ret;
+}
+
+/* Which ranks hold an import of @win that is not gone. */
+static u32 vf_nl_importers(struct vf_window *win, unsigned long *ranks)
+{
+	struct vf_import *im;
+	u32 count = 0;
+
+	list_for_each_entry(im, &win->imports, win_node) {
+		__set_bit(im->holder->rank, ranks);
+		count++;
+	}
+	return count;
+}
+
+static int vf_nl_put_window(const struct vf_nl_to *to, struct vf_domain *dom,
+			    struct vf_window *win)
+{
+	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
+	struct sk_buff *skb = to->skb;
+	void *hdr = vf_nl_begin(to, dom);
+	u32 count;
+
+	if (!hdr)
+		return -EMSGSIZE;
+	count = vf_nl_importers(win, ranks);
+	return vf_nl_end(to, hdr,
+		nla_put_u32(skb, VFAB_A_RANK, win->rank) ||
+		nla_put_u64_64bit(skb, VFAB_A_HANDLE, win->handle, VFAB_A_PAD) ||
+		nla_put_u64_64bit(skb, VFAB_A_SIZE, (u64)win->npages << PAGE_SHIFT,
+				  VFAB_A_PAD) ||
+		nla_put_u64_64bit(skb, VFAB_A_TAG, win->tag, VFAB_A_PAD) ||
+		nla_put_u32(skb, VFAB_A_ACCESS, win->access) ||
+		vf_nl_put_bitmap(skb, VFAB_A_IMPORTERS, ranks, dom->topo.world) ||
+		nla_put_u32(skb, VFAB_A_IMPORT_COUNT, count));
+}
+
+static int vf_nl_fill_window(const struct vf_nl_to *to, struct vf_domain *dom,
+			     unsigned long index)
+{
+	return vf_nl_put_window(to, dom, xa_load(&dom->windows, index));
+}
+
+static int vf_nl_walk_window(const struct vf_nl_to *to, struct vf_domain *dom,
+			     struct nlattr **attrs, unsigned long *index)
+{
+	struct nlattr *rank = attrs[VFAB_A_RANK], *handle = attrs[VFAB_A_HANDLE];
+	struct vf_window *win;
+	int ret;
+
+	xa_for_each_start(&dom->windows, *index, win, *index) {
+		if ((rank && win->rank != nla_get_u32(rank)) ||
+		    (handle && win->handle != nla_get_u64(handle)))
+			continue;
+		ret = vf_nl_put_window(to, dom, win);
+		if (ret)
+			return ret;
+	}
+	*index = ULONG_MAX;
+	return 0;
+}
+
+int vfabric_nl_window_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct vf_domain *dom = vf_nl_read(info);
+	struct vf_window *win;
+	int ret;
+
+	if (IS_ERR(dom))
+		return PTR_ERR(dom);
+	if (GENL_REQ_ATTR_CHECK(info, VFAB_A_HANDLE)) {
+		ret = vf_nl_refuse(info, -1, -EINVAL, "name a window by its handle");
+	} else {
+		win = vf_window_find(dom, nla_get_u64(info->attrs[VFAB_A_HANDLE]));
+		ret = win ? vf_nl_reply(skb, info, dom, vf_nl_fill_window,
+					lower_32_bits(win->handle)) :
+		      vf_nl_refuse(info, VFAB_A_HANDLE, -ENOENT,
+				   "no such window in this domain");
+	}
+	vf_nl_unlock(dom);
+	return ret;
+}
+
+int vfabric_nl_window_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return vf_nl_dump(skb, cb, vf_nl_walk_window);
+}

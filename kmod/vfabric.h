@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * vfabric: what the files of this module share.
+ *
+ * Lock order, outermost first:
+ *
+ *   mmap_lock		held around ->mmap, ->fault and vm_ops->open/close, which
+ *			take nothing below but vf_srcu (read) and holder->lock
+ *   domain->lock	mutex: every change of a domain, its partitions, topology,
+ *			holders, windows and imports; never taken under
+ *			mmap_lock, never held while copying from or to a user
+ *   vf_srcu (read)	faults and rings, while they look whether they still
+ *			may; nothing in there waits or copies from or to a user
+ *   i_mmap_rwsem	by unmap_mapping_range(), under domain->lock
+ *   vf_registry	mutex: ids, names and minors; leaf
+ *   holder->lock	spinlock: the tree of imports, the event queue, armed
+ *			counts; leaf
+ *   vf_users		spinlock: per-user accounting; leaf
+ *
+ * synchronize_srcu(&vf_srcu) runs under domain->lock: a reader of vf_srcu
+ * never takes a domain->lock.
+ *
+ * Lifetimes:
+ *
+ *   domain	registry, its partitions, its windows (for accounting). Deleting
+ *		marks it dead under domain->lock, ends its holders, deletes its
+ *		partitions and drops the registry's reference.
+ *   partition	its domain's list, each open file. Owns its minor until freed,
+ *		so a minor is not reissued while an old file is open.
+ *   holder	an open file and, once attached, an endpoint. References: the
+ *		file, the shadow file that its VMAs hold, queued work, a change
+ *		that will tell it something. Ends (state ENDED) long before it
+ *		is freed; found under RCU through endpoint->holder.
+ *   window	its owner while it lives, each import that can still reach it.
+ *   import	its holder's tree, each VMA, each fault that sleeps on it. It
+ *		drops its window as soon as it is GONE or ENDED, synchronized
+ *		and unmapped, however long its VMAs stay.
+ *
+ * A pointer found under vf_srcu or RCU is used only inside that section.
+ */
+#ifndef VFABRIC_H
+#define VFABRIC_H
+
+#include <linux/cdev.h>
+#include <linux/fs.h>
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/rbtree.h>
+#include <linux/spinlock.h>
+#include <linux/srcu.h>
+#include <linux/uuid.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <net/net_namespace.h>
+#include <uapi/linux/vfabric.h>
+#include "topology.h"
+
+/* Limits */
+#define VF_MAX_PARTITION	65535		/* highest id */
+#define VF_MAX_PARTITIONS	1024		/* per domain */
+#define VF_MAX_WINDOWS		1024		/* per endpoint */
+#define VF_MAX_IMPORTS		16384		/* per endpoint */
+#define VF_WINDOW_MAX		(16ULL << 30)	/* bytes */
+#define VF_EVENTS		256		/* queued per endpoint */
+
+/* mmap() offsets: a range of 2^45 bytes per peer rank, then the view's */
+#define VF_COOKIE_RANK_SHIFT	45
+#define VF_COOKIE_UNIT		(2UL << 20)
+#define VF_COOKIE_UNITS		(1UL << (VF_COOKIE_RANK_SHIFT - 21))
+#define VF_COOKIE_VIEW		(1ULL << 62)
+
+struct netlink_ext_ack;
+struct vf_holder;
+struct vf_window;
+
+/**
+ * struct vf_user - what one uid has in all domains
+ */
+struct vf_user {
+	struct list_head node;
+	kuid_t uid;
+	unsigned int refs;
+	u64 bytes;
+	unsigned int domains;	/* created without init's CAP_NET_ADMIN */
+};
+
+struct vf_partition {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct vf_domain *dom;		/* holds a reference */
+	struct list_head node;		/* dom->parts */
+	u32 id;
+	char name[VFAB_NAME_LEN + 1];
+	int minor;
+	struct device *dev;
+	bool dead;			/* domain->lock; no more attaching */
+	u32 members;
+	struct list_head holders;	/* of member endpoints */
+	u32 held;
+	u64 loss;			/* loss generation */
+	bool lossy;			/* a loss in the change being made */
+};
+
+/**
+ * struct vf_endpoint - one rank's place; there is one for each, all the time
+ * @holder:	who holds it; read under RCU, written under domain->lock
+ * @part:	its partition or NULL; read with READ_ONCE
+ * @was_part:	the same before the change being made
+ */
+struct vf_endpoint {
+	struct vf_holder __rcu *holder;
+	struct vf_partition *part;
+	struct vf_partition *was_part;
+};
+
+struct vf_domain {
+	struct kref ref;
+	struct rcu_head rcu;
+	u32 id;
+	char name[VFAB_NAME_LEN + 1];
+	uuid_t uuid;
+	struct net *net;		/* valid until dead */
+	struct vf_user *user;		/* who created it */
+	bool restricted;		/* created by a user namespace's admin */
+	umode_t mode;
+	kuid_t uid;
+	kgid_t gid;
+
+	struct mutex lock;
+	bool dead;
+	u32 peer_death;			/* enum vfab_peer_death */
+	u32 retry_ms;
+	u64 mem_limit;			/* 0: none */
+	atomic64_t mem_used;
+	u32 attached;
+	u64 generation;			/* topology, tables, partitions */
+	u32 dump_seq;			/* anything that a dump shows */
+	u64 loss_seq;
+	u32 handle_seq;
+	u32 handle_next;
+	struct vf_topo topo;
+	struct vf_planes was;		/* before the change being made */
+	struct vf_endpoint *eps;
+	struct list_head parts;		/* by id */
+	u32 nparts;
+	struct xarray windows;		/* low half of the handle */
+	struct delayed_work settle;	/* outages that outlast retry_ms */
+};
+
+enum vf_window_kind {
+	VF_WINDOW_MEMORY,
+	VF_WINDOW_BELL,			/* page 0: counts, page 1: armed words */
+	VF_WINDOW_VIEW,
+};
+
+/**
+ * struct vf_window - pages that can be mapped
+ * @owner:	under domain->lock; NULL once the owner let go or ended
+ * @pages:	one per page; @shm holds one reference per folio
+ */
+struct vf_window {
+	struct kref ref;
+	enum vf_window_kind kind;
+	struct vf_domain *dom;
+	struct vf_holder *owner;
+	struct list_head node;		/* owner->windows */
+	struct list_head imports;
+	u32 nimports;
+	u32 rank;
+	u32 access;
+	u64 handle;
+	u64 tag;
+	unsigned long npages;
+	struct page **pages;
+	struct file *shm;		/* MEMORY */
+	void *vmem;			/* BELL, VIEW */
+	struct vf_user *user;
+	u64 charged;
+};
+
+/*
+ * LIVE <-> WAIT -> LOST -> LIVE: with the route. GONE: the window was freed,
+ * its owner ended or a partition border came between. ENDED: released, or the
+ * importer's own end. GONE and ENDED are final.
+ */
+enum vf_import_state {
+	VF_IMPORT_LIVE,
+	VF_IMPORT_WAIT,			/* until deadline; faults sleep */
+	VF_IMPORT_LOST,
+	VF_IMPORT_GONE,
+	VF_IMPORT_ENDED,
+};
+
+/**
+ * struct vf_import - a right to map a window
+ * @state:	written under domain->lock, read under vf_srcu
+ */
+struct vf_import {
+	struct kref ref;
+	struct vf_holder *holder;	/* pinned by the tree and by each VMA's file */
+	struct vf_window *win;		/* domain->lock, or vf_srcu and LIVE */
+	struct rb_node node;		/* holder->imports, by pgoff */
+	struct list_head peer_node;	/* vf_peer.imports */
+	struct list_head win_node;	/* win->imports */
+	struct list_head change_node;
+	unsigned long pgoff;
+	unsigned long npages;
+	enum vf_window_kind kind;
+	u32 rank;
+	u32 access;
+	u32 loss;			/* enum vfab_loss */
+	enum vf_import_state state;
+	unsigned long deadline;		/* jiffies; of the outage */
+	struct page *absorb;
+};
+
+/* What a holder has of one peer; stays until the holder is freed. */
+struct vf_peer {
+	struct list_head imports;
+	unsigned long next;		/* cookie unit; only grows */
+};
+
+struct vf_eventfd {
+	struct rcu_head rcu;
+	struct eventfd_ctx *ctx;
+};
+
+enum vf_holder_state {
+	VF_HOLDER_NEW,
+	VF_HOLDER_ATTACHED,
+	VF_HOLDER_ENDED,
+};
+
+struct vf_holder {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct vf_partition *gate;	/* whose device file was opened */
+	struct vf_domain *dom;		/* gate->dom */
+	struct inode *inode;
+	struct file *shadow;
+	enum vf_holder_state state;	/* written under domain->lock */
+	u32 rank;
+	struct list_head part_node;	/* partition->holders */
+
+	/* under domain->lock */
+	struct list_head windows;
+	u32 nwindows;
+	u64 win_bytes;
+	u32 nimports;
+	struct xarray peers;		/* rank -> struct vf_peer */
+	struct vf_window *bell;
+	struct vf_window *view_win;
+	struct vfab_view *view;
+	unsigned long *deadline;	/* per peer in RECOVERY, jiffies */
+	struct list_head tell;		/* vf_change.tell */
+
+	wait_queue_head_t wq;		/* WAIT, LOOKUP, read, poll, faults */
+	struct mutex read_lock;		/* read(); leaf, held over copy_to_user() */
+
+	spinlock_t lock;
+	struct rb_root imports;
+	u32 armed[VFAB_VECTORS];
+	struct vf_eventfd __rcu *eventfd[VFAB_VECTORS];
+	struct vfab_event *events;
+	u32 ev_head, ev_tail;		/* readable: head <= i < tail */
+	u32 ev_staged;			/* pushed, published by vf_change_commit() */
+	bool ev_overflow;
+
+	struct pid *tgid;		/* of the process that attached */
+	wait_queue_entry_t pid_wait;
+	struct work_struct pid_work;
+};
+
+/**
+ * struct vf_change - a change of a domain while domain->lock is held
+ *
+ * Marks are made first (imports, view entries), then vf_change_commit()
+ * publishes the loss generation, synchronizes, unmaps and tells, in this order.
+ */
+struct vf_change {
+	struct vf_domain *dom;
+	u32 reason;			/* enum vfab_reason */
+	bool sync;
+	u32 routes_changed;
+	u32 routes_lost;
+	struct list_head imports;
+	struct list_head tell;
+};
+
+/* main.c */
+extern unsigned int vf_param_max_domains;
+extern unsigned int vf_param_userns_domains;
+extern unsigned int vf_param_userns_world;
+u64 vf_user_mem_limit(void);
+extern struct workqueue_struct *vf_wq;
+
+/* user.c */
+struct vf_user *vf_user_get(kuid_t uid);
+void vf_user_put(struct vf_user *user);
+bool vf_user_charge(struct vf_user *user, u64 bytes);
+void vf_user_uncharge(struct vf_user *user, u64 bytes);
+bool vf_user_add_domain(struct vf_user *user, unsigned int limit);
+void vf_user_del_domain(struct vf_user *user);
+
+/* domain.c */
+struct vf_domain_config {
+	const char *name;		/* NULL: dom<id> */
+	const uuid_t *uuid;		/* NULL: random */
+	u32 world;
+	u32 planes;
+	u32 rate;
+	u32 latency;
+	u32 mode;
+	kuid_t uid;
+	kgid_t gid;
+	u32 peer_death;
+	u32 retry_ms;
+	u64 mem_limit;
+	bool restricted;
+};
+
+int vf_domain_init(void);
+void vf_domain_exit(void);
+struct vf_domain *vf_domain_create(struct net *net,
+				   const struct vf_domain_config *cfg,
+				   struct netlink_ext_ack *extack);
+int vf_domain_delete(struct vf_domain *dom, bool force);
+struct vf_domain *vf_domain_get_id(u32 id);
+struct vf_domain *vf_domain_get_name(struct net *net, const char *name);
+struct vf_domain *vf_domain_next(unsigned long *id);
+void vf_domain_put(struct vf_domain *dom);
+unsigned int vf_domain_count(void);
+u32 vf_domains_seq(void);
+bool vf_domain_visible(const struct vf_domain *dom, const struct net *net);
+bool vf_netns_shared(void);
+void vf_set_netns_shared(bool shared);
+bool vf_name_valid(const char *name);
+bool vf_domain_charge(struct vf_domain *dom, u64 bytes);
+void vf_domain_changed(struct vf_domain *dom);
+
+/* partition.c */
+int vf_partition_init(void);
+void vf_partition_exit(void);
+struct vf_partition *vf_partition_create(struct vf_domain *dom, u32 id,
+					 const char *name);
+void vf_partition_delete(struct vf_partition *part);
+struct vf_partition *vf_partition_find(struct vf_domain *dom, u32 id);
+struct vf_partition *vf_partition_open(int minor);
+void vf_partition_put(struct vf_partition *part);
+void vf_partition_move(struct vf_domain *dom, struct vf_partition *to,
+		       const unsigned long *ranks, struct vf_change *chg);
+extern dev_t vf_devt;
+#define VF_MINORS (1U << MINORBITS)
+
+/* chardev.c */
+int vf_chardev_init(void);
+void vf_chardev_exit(void);
+
+/* endpoint.c */
+int vf_endpoint_init(void);
+void vf_endpoint_exit(void);
+struct vf_holder *vf_holder_create(struct vf_partition *gate);
+void vf_holder_put(struct vf_holder *h);
+int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a);
+void vf_holder_kill(struct vf_change *chg, struct vf_holder *h);
+void vf_holder_drain(struct vf_holder *h);
+void vf_holder_end(struct vf_holder *h, u32 reason);
+int vf_holder_lock(struct vf_holder *h);
+bool vf_holder_exiting(struct vf_holder *h);
+void vf_holder_forget_pid(struct vf_holder *h);
+
+/* change.c */
+void vf_change_begin(struct vf_change *chg, struct vf_domain *dom, u32 reason);
+void vf_change_tell(struct vf_change *chg, struct vf_holder *h);
+void vf_change_import(struct vf_change *chg, struct vf_import *im,
+		      enum vf_import_state state);
+void vf_change_pair(struct vf_change *chg, struct vf_holder *h, u32 peer);
+void vf_change_routes(struct vf_change *chg, const unsigned long *ranks);
+void vf_change_commit(struct vf_change *chg);
+void vf_settle_work(struct work_struct *work);
+bool vf_reachable(struct vf_domain *dom, u32 a, u32 b);
+u64 vf_pair_planes(struct vf_domain *dom, u32 a, u32 b);
+extern struct srcu_struct vf_srcu;
+
+/* view.c */
+int vf_view_create(struct vf_holder *h);
+void vf_view_fill(struct vf_holder *h);
+bool vf_view_set(struct vf_holder *h, u32 rank, u32 state, u64 planes,
+		 bool lost, bool revoked);
+void vf_view_end(struct vf_holder *h);
+size_t vf_view_bytes(const struct vf_domain *dom);
+
+/* event.c */
+void vf_event_stage(struct vf_change *chg, struct vf_holder *h, u32 type,
+		    u32 rank, u64 handle, u32 reason);
+void vf_event_publish(struct vf_holder *h);
+ssize_t vf_event_read(struct vf_holder *h, struct file *file, char __user *buf,
+		      size_t len);
+bool vf_event_pending(struct vf_holder *h);
+
+/* window.c */
+int vf_window_init(void);
+void vf_window_exit(void);
+int vf_window_alloc(struct vf_holder *h, struct vfab_window_alloc *a);
+int vf_window_free(struct vf_holder *h, struct vfab_window_free *a);
+int vf_window_lookup(struct vf_holder *h, struct vfab_lookup *a);
+struct vf_window *vf_window_kernel(struct vf_holder *h, enum vf_window_kind kind,
+				   size_t bytes);
+struct vf_window *vf_window_find(struct vf_domain *dom, u64 handle);
+void vf_window_revoke(struct vf_change *chg, struct vf_window *win);
+void vf_window_unlink(struct vf_window *win);
+void vf_window_put(struct vf_window *win);
+
+/* import.c */
+int vf_import_handle(struct vf_holder *h, struct vfab_import *a);
+int vf_import_bell(struct vf_holder *h, struct vfab_bell *a);
+int vf_import_view(struct vf_holder *h);
+int vf_import_release(struct vf_holder *h, struct vfab_release *a);
+int vf_import_mmap(struct vf_holder *h, struct vm_area_struct *vma);
+void vf_import_put(struct vf_import *im);
+void vf_import_unlink(struct vf_import *im);
+void vf_import_drop_window(struct vf_import *im);
+
+/* doorbell.c */
+int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a);
+int vf_doorbell_wait(struct vf_holder *h, struct vfab_wait *a);
+int vf_doorbell_eventfd(struct vf_holder *h, struct vfab_eventfd *a);
+void vf_doorbell_unbind_all(struct vf_holder *h);
+
+/* netlink.c */
+int vf_netlink_init(void);
+void vf_netlink_exit(void);
+
+/**
+ * struct vf_notice - one message to the multicast group "events"
+ *
+ * Negative values and NULL are left out. Called under domain->lock or before
+ * a domain is visible; a failure to send is reported to the listeners only.
+ */
+struct vf_notice {
+	int object, action, reason;
+	int partition, rank, sw, port, dest, up, shared;
+	const struct vf_change *chg;
+	const unsigned long *members;
+};
+void vf_notify(struct vf_domain *dom, const struct vf_notice *n);
+#define VF_NOTICE(obj, act, why) { .object = (obj), .action = (act), \
+	.reason = (why), .partition = -1, .rank = -1, .sw = -1, .port = -1, \
+	.dest = -1, .up = -1, .shared = -1 }
+
+/* A bitmap of ranks */
+#define VF_RANK_LONGS	BITS_TO_LONGS(VF_MAX_WORLD)
+
+#endif

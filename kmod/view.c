@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The route view: what an attached process reads about its peers. */
+#include <linux/bitops.h>
+#include <linux/mm.h>
+#include "vfabric.h"
+
+size_t vf_view_bytes(const struct vf_domain *dom)
+{
+	return PAGE_ALIGN(struct_size((struct vfab_view *)NULL, peer, dom->topo.world));
+}
+
+int vf_view_create(struct vf_holder *h)
+{
+	h->view_win = vf_window_kernel(h, VF_WINDOW_VIEW, vf_view_bytes(h->dom));
+	if (!h->view_win)
+		return -ENOMEM;
+	h->view = h->view_win->vmem;
+	return 0;
+}
+
+/* Everything about a holder that is just being attached; nobody reads yet. */
+void vf_view_fill(struct vf_holder *h)
+{
+	struct vf_domain *dom = h->dom;
+	struct vfab_view *v = h->view;
+	struct vf_partition *part = dom->eps[h->rank].part;
+	u32 i;
+
+	v->abi = VFAB_ABI;
+	v->world = dom->topo.world;
+	v->rank = h->rank;
+	v->partition = part->id;
+	v->loss = part->loss;
+	for (i = 0; i < v->world; i++) {
+		u64 planes = i == h->rank ? vf_topo_all(&dom->topo) :
+			     vf_pair_planes(dom, h->rank, i);
+		bool held = i == h->rank || rcu_access_pointer(dom->eps[i].holder);
+		u32 state = VFAB_PEER_UNREACHABLE;
+
+		if (planes)
+			state = held ? VFAB_PEER_HELD : VFAB_PEER_VACANT;
+		vf_view_set(h, i, state, planes, false, false);
+	}
+}
+
+/**
+ * vf_view_set - write one entry, if it differs
+ * @h: whose view
+ * @rank: which entry
+ * @state: enum vfab_peer_state
+ * @planes: live paths
+ * @lost: count a loss
+ * @revoked: count a revoked window
+ *
+ * Odd generation, fields, even generation: the writes are ordered for readers
+ * that load the generation with acquire, the fields, fence, the generation.
+ *
+ * Return: whether anything was written.
+ */
+bool vf_view_set(struct vf_holder *h, u32 rank, u32 state, u64 planes,
+		 bool lost, bool revoked)
+{
+	const struct vf_topo *t = &h->dom->topo;
+	struct vfab_peer *p = &h->view->peer[rank];
+	u32 paths = hweight64(planes);
+	u64 gen = p->generation;
+
+	if (p->state == state && p->paths == paths && !lost && !revoked)
+		return false;
+	WRITE_ONCE(p->generation, gen + 1);
+	smp_wmb();
+	WRITE_ONCE(p->losses, p->losses + lost);
+	WRITE_ONCE(p->revoked, p->revoked + revoked);
+	WRITE_ONCE(p->state, state);
+	WRITE_ONCE(p->paths, paths);
+	WRITE_ONCE(p->rate, min_t(u64, (u64)paths * t->rate, U32_MAX));
+	WRITE_ONCE(p->latency, paths ? t->latency : 0);
+	smp_store_release(&p->generation, gen + 2);
+	WRITE_ONCE(h->view->generation, h->view->generation + 1);
+	return true;
+}
+
+/* The view outlives its endpoint: it says so, and that nobody is reachable. */
+void vf_view_end(struct vf_holder *h)
+{
+	u32 i;
+
+	WRITE_ONCE(h->view->ended, 1);
+	WRITE_ONCE(h->view->partition, VFAB_PARTITION_NONE);
+	for (i = 0; i < h->view->world; i++)
+		vf_view_set(h, i, VFAB_PEER_UNREACHABLE, 0, i != h->rank &&
+			    h->view->peer[i].state == VFAB_PEER_HELD, false);
+	WRITE_ONCE(h->view->loss, ++h->dom->loss_seq);
+}

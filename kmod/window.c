@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Windows: memory that an endpoint exports, and how peers find it. */
+#include <linux/fs.h>
+#include <linux/jiffies.h>
+#include <linux/mount.h>
+#include <linux/pagemap.h>
+#include <linux/sched/signal.h>
+#include <linux/shmem_fs.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "vfabric.h"
+
+/* A tmpfs of our own: 2 MiB pages wherever a window holds a whole one. */
+static struct vfsmount *vf_tmpfs;
+
+static void vf_window_put_pages(struct vf_window *win)
+{
+	unsigned long i = 0;
+
+	while (i < win->npages && win->pages[i]) {
+		struct folio *folio = page_folio(win->pages[i]);
+
+		i += folio_nr_pages(folio) - folio_page_idx(folio, win->pages[i]);
+		folio_put(folio);
+	}
+}
+
+static void vf_window_release(struct kref *ref)
+{
+	struct vf_window *win = container_of(ref, struct vf_window, ref);
+
+	WARN_ON_ONCE(!list_empty(&win->imports));
+	if (win->pages && win->shm)
+		vf_window_put_pages(win);
+	kvfree(win->pages);
+	vfree(win->vmem);
+	if (win->shm)
+		fput(win->shm);
+	if (win->charged) {
+		vf_user_uncharge(win->user, win->charged);
+		atomic64_sub(win->charged, &win->dom->mem_used);
+	}
+	vf_user_put(win->user);
+	vf_domain_put(win->dom);
+	kfree(win);
+}
+
+void vf_window_put(struct vf_window *win)
+{
+	kref_put(&win->ref, vf_window_release);
+}
+
+static struct vf_window *vf_window_new(struct vf_holder *h,
+				       enum vf_window_kind kind, size_t bytes)
+{
+	struct vf_window *win = kzalloc(sizeof(*win), GFP_KERNEL_ACCOUNT);
+
+	if (!win)
+		return NULL;
+	kref_init(&win->ref);
+	win->kind = kind;
+	win->dom = h->dom;
+	kref_get(&win->dom->ref);
+	INIT_LIST_HEAD(&win->node);
+	INIT_LIST_HEAD(&win->imports);
+	win->rank = h->rank;
+	win->npages = bytes >> PAGE_SHIFT;
+	win->pages = kvcalloc(win->npages, sizeof(*win->pages), GFP_KERNEL_ACCOUNT);
+	if (!win->pages) {
+		vf_window_put(win);
+		return NULL;
+	}
+	return win;
+}
+
+/* Pages that the kernel reads and writes too: the doorbells, the view. */
+struct vf_window *vf_window_kernel(struct vf_holder *h, enum vf_window_kind kind,
+				   size_t bytes)
+{
+	struct vf_window *win = vf_window_new(h, kind, bytes);
+	unsigned long i;
+
+	if (!win)
+		return NULL;
+	win->vmem = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!win->vmem) {
+		vf_window_put(win);
+		return NULL;
+	}
+	for (i = 0; i < win->npages; i++)
+		win->pages[i] = vmalloc_to_page(win->vmem + i * PAGE_SIZE);
+	return win;
+}
+
+/*
+ * All pages now, zeroed and charged to the caller's memory cgroup. They are
+ * referenced for the window's life, so they are not reclaimed, moved or split.
+ * __GFP_RETRY_MAYFAIL turns a full memory cgroup into ENOMEM rather than into
+ * an OOM kill.
+ */
+static int vf_window_populate(struct vf_window *win)
+{
+	const gfp_t gfp = GFP_HIGHUSER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
+	struct address_space *mapping;
+	unsigned long i = 0, j, n;
+
+	win->shm = shmem_file_setup_with_mnt(vf_tmpfs, "vfabric",
+					     (loff_t)win->npages << PAGE_SHIFT, 0);
+	if (IS_ERR(win->shm)) {
+		int ret = PTR_ERR(win->shm);
+
+		win->shm = NULL;
+		return ret;
+	}
+	mapping = win->shm->f_mapping;
+	mapping_set_gfp_mask(mapping, gfp);
+	mapping_set_unevictable(mapping);
+
+	while (i < win->npages) {
+		struct page *page = shmem_read_mapping_page_gfp(mapping, i, gfp);
+		struct folio *folio;
+
+		if (IS_ERR(page))
+			return PTR_ERR(page) == -ENOSPC ? -ENOMEM : PTR_ERR(page);
+		folio = page_folio(page);
+		n = folio_nr_pages(folio) - folio_page_idx(folio, page);
+		for (j = 0; j < n && i < win->npages; j++, i++)
+			win->pages[i] = nth_page(page, j);
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
+static bool vf_tag_taken(struct vf_holder *h, u64 tag)
+{
+	struct vf_window *win;
+
+	if (!tag)
+		return false;
+	list_for_each_entry(win, &h->windows, node)
+		if (win->tag == tag)
+			return true;
+	return false;
+}
+
+/* The handle: a count that grows with each window, and where it is kept. */
+static int vf_window_link(struct vf_holder *h, struct vf_window *win)
+{
+	struct vf_domain *dom = h->dom;
+	u32 index;
+	int ret;
+
+	if (vf_tag_taken(h, win->tag))
+		return -EEXIST;
+	if (h->nwindows >= VF_MAX_WINDOWS)
+		return -EDQUOT;
+	ret = xa_alloc_cyclic(&dom->windows, &index, win, XA_LIMIT(1, U32_MAX - 1),
+			      &dom->handle_next, GFP_KERNEL_ACCOUNT);
+	if (ret < 0)
+		return ret;
+	win->handle = (u64)++dom->handle_seq << 32 | index;
+	win->rank = h->rank;
+	win->owner = h;
+	list_add_tail(&win->node, &h->windows);
+	h->nwindows++;
+	h->win_bytes += win->charged;
+	vf_domain_changed(dom);
+	return 0;
+}
+
+/* Who waits in LOOKUP looks again. Pairs with add_wait_queue(). */
+static void vf_window_announce(struct vf_holder *h)
+{
+	struct vf_partition *part = h->dom->eps[h->rank].part;
+	struct vf_holder *peer;
+
+	if (!part)
+		return;
+	list_for_each_entry(peer, &part->holders, part_node)
+		if (wq_has_sleeper(&peer->wq))
+			wake_up_all(&peer->wq);
+}
+
+int vf_window_alloc(struct vf_holder *h, struct vfab_window_alloc *a)
+{
+	struct vf_domain *dom = h->dom;
+	struct vf_window *win;
+	int ret;
+
+	if (a->flags || a->access & ~(VFAB_ACCESS_READ | VFAB_ACCESS_WRITE))
+		return -EOPNOTSUPP;
+	if (!a->size || !PAGE_ALIGNED(a->size) || a->size > VF_WINDOW_MAX ||
+	    !(a->access & VFAB_ACCESS_READ))
+		return -EINVAL;
+
+	/* What can be refused at once is, before memory is allocated */
+	ret = vf_holder_lock(h);
+	if (ret)
+		return ret;
+	if (vf_tag_taken(h, a->tag))
+		ret = -EEXIST;
+	else if (h->nwindows >= VF_MAX_WINDOWS)
+		ret = -EDQUOT;
+	mutex_unlock(&dom->lock);
+	if (ret)
+		return ret;
+
+	win = vf_window_new(h, VF_WINDOW_MEMORY, a->size);
+	if (!win)
+		return -ENOMEM;
+	win->access = a->access;
+	win->tag = a->tag;
+	win->user = vf_user_get(current_uid());
+	ret = -ENOMEM;
+	if (!win->user)
+		goto put;
+	ret = -EDQUOT;
+	if (!vf_user_charge(win->user, a->size))
+		goto put;
+	if (!vf_domain_charge(dom, a->size)) {
+		vf_user_uncharge(win->user, a->size);
+		goto put;
+	}
+	win->charged = a->size;
+	ret = vf_window_populate(win);
+	if (ret)
+		goto put;
+
+	ret = vf_holder_lock(h);
+	if (ret)
+		goto put;
+	ret = vf_window_link(h, win);
+	if (!ret) {
+		a->handle = win->handle;
+		vf_window_announce(h);
+	}
+	mutex_unlock(&dom->lock);
+put:
+	if (ret)
+		vf_window_put(win);
+	return ret;
+}
+
+/* A window that still has its owner; under domain->lock. */
+struct vf_window *vf_window_find(struct vf_domain *dom, u64 handle)
+{
+	struct vf_window *win;
+
+	lockdep_assert_held(&dom->lock);
+	win = xa_load(&dom->windows, lower_32_bits(handle));
+	return win && win->handle == handle ? win : NULL;
+}
+
+/* Everybody's imports of @win are gone with this change. */
+void vf_window_revoke(struct vf_change *chg, struct vf_window *win)
+{
+	struct vf_import *im;
+
+	list_for_each_entry(im, &win->imports, win_node)
+		vf_change_import(chg, im, VF_IMPORT_GONE);
+}
+
+/* The owner lets go; its reference is the caller's to drop. */
+void vf_window_unlink(struct vf_window *win)
+{
+	struct vf_holder *h = win->owner;
+
+	lockdep_assert_held(&win->dom->lock);
+	xa_erase(&win->dom->windows, lower_32_bits(win->handle));
+	list_del_init(&win->node);
+	h->nwindows--;
+	h->win_bytes -= win->charged;
+	win->owner = NULL;
+	vf_domain_changed(win->dom);
+}
+
+int vf_window_free(struct vf_holder *h, struct vfab_window_free *a)
+{
+	struct vf_domain *dom = h->dom;
+	struct vf_change chg;
+	struct vf_window *win;
+	struct vf_import *im;
+	int ret;
+
+	ret = vf_holder_lock(h);
+	if (ret)
+		return ret;
+	win = vf_window_find(dom, a->handle);
+	if (!win || win->owner != h) {
+		mutex_unlock(&dom->lock);
+		return -ENOENT;
+	}
+	vf_change_begin(&chg, dom, VFAB_REASON_FREE);
+	vf_window_unlink(win);
+	list_for_each_entry(im, &win->imports, win_node) {
+		struct vf_holder *peer = im->holder;
+
+		if (peer == h || im->state >= VF_IMPORT_GONE)
+			continue;
+		vf_event_stage(&chg, peer, VFAB_EVENT_WINDOW_REVOKED, h->rank,
+			       win->handle, VFAB_REASON_FREE);
+		vf_view_set(peer, h->rank, peer->view->peer[h->rank].state,
+			    vf_pair_planes(dom, peer->rank, h->rank), false, true);
+		if (dom->eps[h->rank].part)
+			dom->eps[h->rank].part->lossy = true;
+	}
+	vf_window_revoke(&chg, win);
+	vf_change_commit(&chg);
+	mutex_unlock(&dom->lock);
+	vf_window_put(win);
+	return 0;
+}
+
+/* One look; -EAGAIN where waiting may help. */
+static int vf_lookup_once(struct vf_holder *h, struct vfab_lookup *a)
+{
+	struct vf_domain *dom = h->dom;
+	struct vf_holder *peer;
+	struct vf_window *win;
+	int ret;
+
+	ret = vf_holder_lock(h);
+	if (ret)
+		return ret;
+	ret = -EHOSTUNREACH;
+	if (!vf_reachable(dom, h->rank, a->rank))
+		goto unlock;
+	ret = -EAGAIN;
+	peer = rcu_dereference_protected(dom->eps[a->rank].holder,
+					 lockdep_is_held(&dom->lock));
+	if (!peer)
+		goto unlock;
+	list_for_each_entry(win, &peer->windows, node) {
+		if (win->tag != a->tag)
+			continue;
+		a->handle = win->handle;
+		a->size = (u64)win->npages << PAGE_SHIFT;
+		a->access = win->access;
+		ret = 0;
+		break;
+	}
+unlock:
+	mutex_unlock(&dom->lock);
+	return ret;
+}
+
+int vf_window_lookup(struct vf_holder *h, struct vfab_lookup *a)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	long left;
+	int ret;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	if (!a->tag || a->pad || a->rank >= h->dom->topo.world)
+		return -EINVAL;
+	/*
+	 * Queued before looking, and who makes a window looks for sleepers
+	 * after making it: one of the two sees the other.
+	 */
+	add_wait_queue(&h->wq, &wait);
+	while ((ret = vf_lookup_once(h, a)) == -EAGAIN) {
+		if (!a->deadline) {
+			ret = -ENOENT;
+			break;
+		}
+		left = MAX_SCHEDULE_TIMEOUT;
+		if (a->deadline != VFAB_NO_DEADLINE) {
+			u64 now = ktime_get_ns();
+
+			if (now >= a->deadline) {
+				ret = -ETIMEDOUT;
+				break;
+			}
+			left = min_t(u64, nsecs_to_jiffies64(a->deadline - now) + 1,
+				     MAX_SCHEDULE_TIMEOUT);
+		}
+		if (signal_pending(current)) {
+			ret = -ERESTARTSYS;
+			break;
+		}
+		wait_woken(&wait, TASK_INTERRUPTIBLE, left);
+	}
+	remove_wait_queue(&h->wq, &wait);
+	return ret;
+}
+
+int vf_window_init(void)
+{
+	struct file_system_type *type = get_fs_type("tmpfs");
+	char options[] = "huge=within_size";
+
+	if (!type)
+		return -ENODEV;
+	vf_tmpfs = vfs_kern_mount(type, SB_KERNMOUNT, type->name, options);
+	if (IS_ERR(vf_tmpfs))	/* no transparent huge pages in this kernel */
+		vf_tmpfs = vfs_kern_mount(type, SB_KERNMOUNT, type->name, NULL);
+	module_put(type->owner);
+	return PTR_ERR_OR_ZERO(vf_tmpfs);
+}
+
+void vf_window_exit(void)
+{
+	kern_unmount(vf_tmpfs);
+}
