@@ -180,8 +180,9 @@ TEST_F(fabric, longer_struct_with_zero_tail_works)
 		EXPECT_EQ(0, ioctl(fd, VFT_RESIZE(c->cmd, c->size + 40), arg)) {
 			TH_LOG("%s with a zero tail: %s", c->name, strerror(errno));
 		}
-		for (k = c->size; k < sizeof(arg); k++)
+		for (k = c->size; k < sizeof(arg); k++) {
 			EXPECT_EQ(0, arg[k]);
+		}
 		if (fd != self->fd)
 			close(fd);
 	}
@@ -213,8 +214,9 @@ TEST_F(fabric, longer_struct_with_other_tail_is_e2big)
 			EXPECT_EQ(0, memcmp(arg, was, sizeof(arg)));
 			if (fd != self->fd)
 				close(fd);
-			if (c->cmd == VFAB_IOC_WINDOW_FREE)
+			if (c->cmd == VFAB_IOC_WINDOW_FREE) {
 				EXPECT_EQ(0, vft_free(self->fd, *(uint64_t *)was));
+			}
 		}
 	}
 	EXPECT_EQ(used, vft_domain_get(&self->dom, VFAB_A_MEM_USED));
@@ -248,8 +250,9 @@ TEST_F(fabric, shorter_struct_is_zero_extended)
 					offsetof(struct vfab_info, uuid)), &info));
 	EXPECT_EQ(VFAB_ABI, info.abi);
 	EXPECT_EQ(0, info.rank);
-	for (i = 0; i < sizeof(info) - offsetof(struct vfab_info, uuid); i++)
+	for (i = 0; i < sizeof(info) - offsetof(struct vfab_info, uuid); i++) {
 		EXPECT_EQ((char)0xa5, rest[i]);
+	}
 }
 
 TEST_F(fabric, bad_pointer_is_efault)
@@ -329,8 +332,9 @@ TEST_F(fabric, before_attach_is_enotconn)
 		EXPECT_EQ(ENOTCONN, errno) {
 			TH_LOG("%s: %s", calls[i].name, strerror(errno));
 		}
-		if (calls[i].cmd == VFAB_IOC_WINDOW_FREE)
+		if (calls[i].cmd == VFAB_IOC_WINDOW_FREE) {
 			EXPECT_EQ(0, vft_free(self->fd, *(uint64_t *)arg));
+		}
 	}
 	EXPECT_EQ(-ENOTCONN, vft_detach(self->raw));
 	/* what is asked before ATTACH */
@@ -368,8 +372,9 @@ TEST_F(fabric, info)
 	EXPECT_LE(64 << 20, info.window_max);
 	EXPECT_EQ(0, info.window_max % VFT_PAGE);
 	EXPECT_STREQ(self->dom.name, info.name);
-	for (i = strlen(info.name); i < sizeof(info.name); i++)
+	for (i = strlen(info.name); i < sizeof(info.name); i++) {
 		EXPECT_EQ(0, info.name[i]);
+	}
 
 	vft_req(&req, vft_nl(), VFAB_CMD_DOMAIN_GET, NLM_F_ACK);
 	vft_put_u32(&req, VFAB_A_DOMAIN, self->dom.id);
@@ -422,8 +427,9 @@ TEST_F(fabric, attach_refused)
 		EXPECT_IOCTL_FAILS(EOPNOTSUPP, self->raw, VFAB_IOC_ATTACH, &arg);
 	}
 	arg.flags = 0;
-	for (arg.rank = 4; arg.rank; arg.rank = arg.rank < 8 ? arg.rank + 1 : arg.rank * 2)
+	for (arg.rank = 4; arg.rank; arg.rank = arg.rank < 8 ? arg.rank + 1 : arg.rank * 2) {
 		EXPECT_IOCTL_FAILS(EINVAL, self->raw, VFAB_IOC_ATTACH, &arg);
+	}
 	arg.rank = VFAB_RANK_ANY - 1;
 	EXPECT_IOCTL_FAILS(EINVAL, self->raw, VFAB_IOC_ATTACH, &arg);
 	arg.rank = 3;

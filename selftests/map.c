@@ -123,8 +123,9 @@ TEST_F(map, bytes_across_processes)
 		_exit(0);
 	}
 	EXPECT_EQ(0, vft_wait_pid(pid, 10000));
-	for (i = 0; i < PAGES; i++)
+	for (i = 0; i < PAGES; i++) {
 		EXPECT_EQ(~i, page_of(p, i)[1]);
+	}
 }
 
 TEST_F(map, atomics_across_processes)
@@ -145,8 +146,9 @@ TEST_F(map, atomics_across_processes)
 			atomic_fetch_add(&p[8], 1);
 		_exit(0);
 	}
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(0, vft_wait_pid(pid[i], 20000));
+	}
 	EXPECT_EQ(before + 200000, p[8]);
 }
 
@@ -295,9 +297,10 @@ TEST_F(map, private_is_einval)
 	size_t i, k;
 
 	for (i = 0; i < 2; i++)
-		for (k = 0; k < ARRAY_SIZE(prots); k++)
+		for (k = 0; k < ARRAY_SIZE(prots); k++) {
 			EXPECT_EQ(-EINVAL, try_map(self->peer, cookies[i], VFT_PAGE, prots[k],
 						   MAP_PRIVATE));
+		}
 	ASSERT_EQ(0, ioctl(self->peer, VFAB_IOC_INFO, &info));
 	EXPECT_EQ(-EINVAL, try_map(self->peer, info.view_cookie, info.view_bytes, PROT_READ,
 				   MAP_PRIVATE));
@@ -434,8 +437,9 @@ TEST_F(map, cookie_of_another_file)
 	EXPECT_EQ(-EINVAL, try_map(fd, self->cookie, VFT_PAGE, PROT_READ, MAP_SHARED));
 	ASSERT_EQ(0, vft_import(fd, self->ro, VFT_R, 0, &cookie));
 	/* the same number may name another window there, and only that */
-	if (cookie == self->cookie)
+	if (cookie == self->cookie) {
 		EXPECT_EQ(-EINVAL, try_map(fd, cookie, SIZE, PROT_READ, MAP_SHARED));
+	}
 }
 
 /* --- mremap, munmap, fork ------------------------------------------------- */
@@ -559,22 +563,26 @@ TEST_F(map, released_cookie_is_dead_for_good)
 	EXPECT_EQ(0, wrong_pages(p, 0, PAGES));
 	ASSERT_EQ(0, vft_release(self->peer, self->cookie));
 	/* mappings that are left raise SIGBUS */
-	for (i = 0; i < PAGES; i += 100)
+	for (i = 0; i < PAGES; i += 100) {
 		EXPECT_EQ(SIGBUS, vft_touch(page_of(p, i)));
+	}
 	for (i = 0; i < N; i++) {
 		ASSERT_EQ(0, vft_import(self->peer, self->ro, VFT_R, 0, &seen[i]));
-		if (i % 2)
+		if (i % 2) {
 			ASSERT_EQ(0, vft_release(self->peer, seen[i]));
+		}
 		/* nothing that was given out before overlaps this one */
 		ASSERT_EQ(false, seen[i] < self->cookie + SIZE && self->cookie < seen[i] + VFT_HUGE);
-		for (k = 0; k < i; k++)
+		for (k = 0; k < i; k++) {
 			ASSERT_NE(seen[k], seen[i]);
+		}
 	}
 	EXPECT_EQ(-EINVAL, try_map(self->peer, self->cookie, VFT_PAGE, PROT_READ, MAP_SHARED));
 	EXPECT_EQ(-ENOENT, vft_release(self->peer, self->cookie));
-	for (i = 0; i < N; i++)
+	for (i = 0; i < N; i++) {
 		EXPECT_EQ(i % 2 ? -EINVAL : 0, try_map(self->peer, seen[i], VFT_PAGE, PROT_READ,
 						       MAP_SHARED));
+	}
 	/* nor do the old mappings come to life by any of this */
 	EXPECT_EQ(SIGBUS, vft_touch(p));
 }
@@ -605,10 +613,11 @@ TEST_F(map, advice_changes_no_bytes)
 		int ret = madvise(p + VFT_PAGE, 100 * VFT_PAGE, advices[i].advice);
 
 		/* these would take pages away from under the owner */
-		if (advices[i].advice == 9 || advices[i].advice >= 100)
+		if (advices[i].advice == 9 || advices[i].advice >= 100) {
 			EXPECT_EQ(-1, ret) {
 				TH_LOG("%s succeeded", advices[i].name);
 			}
+		}
 		EXPECT_EQ(0, wrong_pages(p, 0, PAGES)) {
 			TH_LOG("after %s", advices[i].name);
 		}
@@ -670,8 +679,9 @@ TEST_F(map, works_proc_maps_smaps_pagemap)
 	}
 	fd = open("/proc/self/pagemap", O_RDONLY);
 	ASSERT_LE(0, fd);
-	for (i = 0; i < PAGES; i++)
+	for (i = 0; i < PAGES; i++) {
 		EXPECT_EQ(8, pread(fd, &entry, 8, ((uintptr_t)p / VFT_PAGE + i) * 8));
+	}
 	close(fd);
 	EXPECT_EQ(0, wrong_pages(p, 0, PAGES));
 }

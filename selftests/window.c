@@ -140,15 +140,17 @@ TEST_F(win, handles_are_never_reissued)
 		ASSERT_EQ(0, vft_free(self->owner, seen[i]));
 	}
 	for (i = 0; i < ARRAY_SIZE(seen); i++)
-		for (k = 0; k < i; k++)
+		for (k = 0; k < i; k++) {
 			ASSERT_NE(seen[i], seen[k]);
+		}
 	/* nor by the next holder of the rank */
 	close(self->owner);
 	ASSERT_EQ(true, vft_until(1000, (fd = vft_join(&self->dom, 0)) >= 0));
 	for (i = 0; i < 100; i++) {
 		ASSERT_EQ(0, vft_alloc(fd, VFT_PAGE, 0, VFT_R, &other));
-		for (k = 0; k < ARRAY_SIZE(seen); k++)
+		for (k = 0; k < ARRAY_SIZE(seen); k++) {
 			ASSERT_NE(other, seen[k]);
+		}
 		EXPECT_EQ(-ENOENT, vft_import(self->peer, seen[i], VFT_R, 0, NULL));
 	}
 }
@@ -261,8 +263,9 @@ TEST_F(win, domain_limit_race)
 	int i;
 
 	ASSERT_EQ(0, vft_domain_set(&self->dom, VFAB_A_MEM_LIMIT, 100 * VFT_PAGE));
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 4; i++) {
 		ASSERT_EQ(0, pthread_create(&t[i], NULL, grab, i & 1 ? &self->owner : &self->peer));
+	}
 	for (i = 0; i < 4; i++) {
 		pthread_join(t[i], &n);
 		sum += (long)n;
