@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vfabrun: start a program on the ranks of a domain. By example:
+ *
+ *	vfabrun -n 8 ./prog args		ranks 0-7
+ *	vfabrun --ranks 0,4-7 ./prog		these
+ *	vfabrun -n 72 -l --domain rack ./prog	output labelled by rank
+ *
+ * The first process that fails ends the others, and its status is vfabrun's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "vfab.h"
+
+#define EXIT_USAGE	2
+#define EXIT_TIMEOUT	3
+#define LINE		4096
+
+static const char usage[] =
+"Usage: vfabrun [OPTION]... PROGRAM [ARGUMENT]...\n"
+"Start PROGRAM once for each of several ranks of a vfabric domain.\n"
+"\n"
+"  -n, --ntasks=N        number of processes; they get ranks 0 to N-1\n"
+"      --ranks=LIST      these ranks of the domain, such as 0,4-7\n"
+"      --domain=DOMAIN   a domain's name, number or device file\n"
+"                        (default: VFAB_DOMAIN, else the only one there is)\n"
+"      --timeout=S       end all after S seconds\n"
+"      --grace=S         from SIGTERM to SIGKILL (default 5)\n"
+"      --keep-going      let the others go on when one fails\n"
+"  -l, --label           put the rank before each line of output\n"
+"  -q, --quiet           do not tell which process failed\n"
+"  -h, --help            show this and exit\n"
+"      --version         show the version and exit\n"
+"\n"
+"The processes find VFAB_DOMAIN, VFAB_RANK, VFAB_WORLD_SIZE and VFAB_RANKS in\n"
+"their environment, and RANK, WORLD_SIZE and LOCAL_RANK for programs that look\n"
+"for those. Without -n and --ranks, the whole domain is used.\n"
+"\n"
+"Exit status: 0 if all processes succeed; else that of the first that failed\n"
+"(128 + n if signal n ended it); 2 wrong usage or setup; 3 timed out.\n";
+
+/* A pipe from a process's output, and the part of a line that has come. */
+struct out {
+	int fd;
+	int to;
+	size_t len;
+	char line[LINE];
+};
+
+struct proc {
+	uint32_t rank;
+	pid_t pid;		/* 0: reaped */
+	struct out out[2];
+};
+
+static struct {
+	struct proc *proc;
+	uint32_t n, alive;
+	const char *domain;
+	double timeout, grace;
+	bool keep_going, label, quiet;
+	int width;
+	int status;
+	bool ending;
+	pid_t pid;
+	struct rlimit files;
+} job = { .grace = 5 };
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static int fail(const char *what, const char *why)
+{
+	fprintf(stderr, "vfabrun: %s: %s\n", what, why);
+	return EXIT_USAGE;
+}
+
+static void kill_all(int sig)
+{
+	uint32_t i;
+
+	for (i = 0; i < job.n; i++)
+		if (job.proc[i].pid)
+			kill(job.proc[i].pid, sig);
+}
+
+static void put_env(const char *name, uint32_t value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", value);
+	setenv(name, text, 1);
+}
+
+static void child(uint32_t i, char **argv, int report)
+{
+	struct proc *p = &job.proc[i];
+	char *list, *at;
+	sigset_t none;
+	uint32_t k;
+	int err;
+
+	/* Orphans would hold their ranks for ever. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != job.pid)
+		_exit(1);
+	/* The first may read the standard input, the others' is empty. */
+	if (i) {
+		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		dup2(null, 0);
+	}
+	list = at = malloc(job.n * 6);
+	for (k = 0; list && k < job.n; k++)
+		at += sprintf(at, "%s%u", k ? "," : "", job.proc[k].rank);
+	if (list)
+		setenv("VFAB_RANKS", list, 1);
+	if (job.domain)
+		setenv("VFAB_DOMAIN", job.domain, 1);
+	put_env("VFAB_RANK", p->rank);
+	put_env("VFAB_WORLD_SIZE", job.n);
+	put_env("RANK", i);
+	put_env("LOCAL_RANK", i);
+	put_env("WORLD_SIZE", job.n);
+	put_env("LOCAL_WORLD_SIZE", job.n);
+	if (job.label) {
+		dup2(p->out[0].to, 1);
+		dup2(p->out[1].to, 2);
+		setrlimit(RLIMIT_NOFILE, &job.files);
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execvp(argv[0], argv);
+	err = errno;
+	if (write(report, &err, sizeof(err)) < 0)
+		err = ENOEXEC;
+	_exit(127);
+}
+
+static int make_pipes(struct proc *p)
+{
+	int fds[2], k;
+
+	for (k = 0; k < 2; k++) {
+		if (pipe2(fds, O_CLOEXEC))
+			return -errno;
+		p->out[k].fd = fds[0];
+		p->out[k].to = fds[1];
+	}
+	return 0;
+}
+
+static int start(char **argv)
+{
+	int report[2], err = 0, ret;
+	uint32_t i;
+
+	if (pipe2(report, O_CLOEXEC))
+		return fail("pipe", strerror(errno));
+	for (i = 0; i < job.n; i++) {
+		struct proc *p = &job.proc[i];
+
+		p->out[0].fd = p->out[1].fd = -1;
+		ret = job.label ? make_pipes(p) : 0;
+		if (!ret)
+			p->pid = fork();
+		if (ret || p->pid < 0) {
+			p->pid = 0;
+			ret = fail("cannot start a process", strerror(errno));
+			kill_all(SIGKILL);
+			return ret;
+		}
+		if (!p->pid)
+			child(i, argv, report[1]);
+		job.alive++;
+		if (job.label) {
+			close(p->out[0].to);
+			close(p->out[1].to);
+		}
+	}
+	close(report[1]);
+	/* The pipe closes with the last exec that succeeds. */
+	if (read(report[0], &err, sizeof(err)) == sizeof(err)) {
+		kill_all(SIGKILL);
+		close(report[0]);
+		return fail(argv[0], strerror(err));
+	}
+	close(report[0]);
+	return 0;
+}
+
+static void put_line(const struct proc *p, int k, const char *s, size_t len)
+{
+	fprintf(k ? stderr : stdout, "%*u: %.*s\n", job.width, p->rank,
+		(int)len, s);
+}
+
+/* A whole line at a time; one that is too long, or has no end, in pieces. */
+static void take_output(struct proc *p, int k)
+{
+	struct out *o = &p->out[k];
+	char *s = o->line, *nl;
+	ssize_t n;
+
+	n = read(o->fd, o->line + o->len, LINE - o->len);
+	if (n < 0 && errno == EINTR)
+		return;
+	if (n <= 0) {
+		if (o->len)
+			put_line(p, k, o->line, o->len);
+		close(o->fd);
+		o->fd = -1;
+		return;
+	}
+	o->len += n;
+	while ((nl = memchr(s, '\n', o->line + o->len - s))) {
+		put_line(p, k, s, nl - s);
+		s = nl + 1;
+	}
+	o->len -= s - o->line;
+	memmove(o->line, s, o->len);
+	if (o->len == LINE) {
+		put_line(p, k, o->line, LINE);
+		o->len = 0;
+	}
+	fflush(k ? stderr : stdout);
+}
+
+static void end_all(int status, const char *why, int sig)
+{
+	if (job.ending)
+		return;
+	job.ending = true;
+	if (!job.status)
+		job.status = status;
+	if (why && !job.quiet)
+		fprintf(stderr, "vfabrun: %s: ending all\n", why);
+	kill_all(sig);
+	kill_all(SIGCONT);
+}
+
+static void reap(void)
+{
+	char why[80];
+	uint32_t i;
+	int st, code;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &st, WNOHANG)) > 0) {
+		for (i = 0; i < job.n && job.proc[i].pid != pid; i++)
+			;
+		if (i == job.n)
+			continue;
+		job.proc[i].pid = 0;
+		job.alive--;
+		code = WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
+		if (!code || job.ending)
+			continue;
+		snprintf(why, sizeof(why), WIFSIGNALED(st) ?
+			 "rank %u was killed by signal %d (%s)" :
+			 "rank %u exited with status %d",
+			 job.proc[i].rank, WIFSIGNALED(st) ? WTERMSIG(st) : code,
+			 WIFSIGNALED(st) ? strsignal(WTERMSIG(st)) : "");
+		if (!job.keep_going) {
+			end_all(code, why, SIGTERM);
+			continue;
+		}
+		if (!job.quiet)
+			fprintf(stderr, "vfabrun: %s\n", why);
+		if (!job.status)
+			job.status = code;
+	}
+}
+
+static void signalled(int fd)
+{
+	struct signalfd_siginfo si;
+
+	if (read(fd, &si, sizeof(si)) != sizeof(si) || si.ssi_signo == SIGCHLD)
+		return;
+	switch (si.ssi_signo) {
+	case SIGINT:
+	case SIGTERM:
+	case SIGHUP:
+	case SIGQUIT:
+		if (!job.ending) {
+			end_all(128 + si.ssi_signo, NULL, si.ssi_signo);
+			return;
+		}
+	}
+	kill_all(si.ssi_signo);
+}
+
+static bool output_left(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < job.n; i++)
+		if (job.proc[i].out[0].fd >= 0 || job.proc[i].out[1].fd >= 0)
+			return true;
+	return false;
+}
+
+static int supervise(int sigfd)
+{
+	double deadline = job.timeout ? now() + job.timeout : 0;
+	double kill_at = 0, drain_until = 0;
+	struct pollfd *pfd = calloc(1 + 2 * job.n, sizeof(*pfd));
+	uint32_t i;
+
+	if (!pfd)
+		return fail("poll", strerror(ENOMEM));
+	while (job.alive || output_left()) {
+		double wake = kill_at ? kill_at : deadline;
+		int ms = -1;
+
+		/* What a grandchild still holds open is not waited for. */
+		if (!job.alive) {
+			if (!drain_until)
+				drain_until = now() + 1;
+			wake = drain_until;
+			if (now() >= drain_until)
+				break;
+		}
+		if (wake)
+			ms = wake > now() ? (wake - now()) * 1000 + 1 : 0;
+		pfd[0] = (struct pollfd) { .fd = sigfd, .events = POLLIN };
+		for (i = 0; i < 2 * job.n; i++)
+			pfd[1 + i] = (struct pollfd) {
+				.fd = job.proc[i / 2].out[i % 2].fd,
+				.events = POLLIN,
+			};
+		if (poll(pfd, 1 + 2 * job.n, ms) < 0 && errno != EINTR)
+			return fail("poll", strerror(errno));
+		if (pfd[0].revents)
+			signalled(sigfd);
+		for (i = 0; i < 2 * job.n; i++)
+			if (pfd[1 + i].fd >= 0 && pfd[1 + i].revents)
+				take_output(&job.proc[i / 2], i % 2);
+		reap();
+		if (deadline && now() >= deadline && !job.ending)
+			end_all(EXIT_TIMEOUT, "the time is up", SIGTERM);
+		if (job.ending && !kill_at)
+			kill_at = now() + job.grace;
+		if (kill_at && now() >= kill_at) {
+			kill_all(SIGKILL);
+			kill_at = now() + job.grace;
+		}
+	}
+	free(pfd);
+	return job.status;
+}
+
+static bool number(const char *text, double max, double *value)
+{
+	char *end;
+
+	*value = strtod(text, &end);
+	return end != text && !*end && *value > 0 && *value <= max;
+}
+
+static int choose_ranks(uint32_t n, const char *list, uint32_t world)
+{
+	uint32_t ranks[VFAB_MAX_WORLD], rank, i, count = n;
+	char text[12];
+
+	unsetenv("VFAB_RANKS");
+	unsetenv("VFAB_WORLD_SIZE");
+	if (list) {
+		setenv("VFAB_RANKS", list, 1);
+		if (vfab_env_job(&rank, ranks, &count))
+			return fail("--ranks", vfab_strerror(EINVAL));
+		if (n && n != count)
+			return fail("-n", "--ranks names another number of ranks");
+	} else {
+		if (!count)
+			count = world;
+		for (i = 0; i < count; i++)
+			ranks[i] = i;
+	}
+	for (i = 0; i < count; i++)
+		if (ranks[i] >= world) {
+			fprintf(stderr, "vfabrun: rank %u is not one of the domain's %u\n",
+				ranks[i], world);
+			return EXIT_USAGE;
+		}
+	job.proc = calloc(count, sizeof(*job.proc));
+	if (!job.proc)
+		return fail("ranks", strerror(ENOMEM));
+	job.n = count;
+	for (i = 0; i < count; i++)
+		job.proc[i].rank = ranks[i];
+	job.width = snprintf(text, sizeof(text), "%u", world - 1);
+	return 0;
+}
+
+/* A label needs two pipes per process. */
+static void raise_limit(void)
+{
+	struct rlimit l;
+
+	getrlimit(RLIMIT_NOFILE, &job.files);
+	l = job.files;
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &l);
+}
+
+int main(int argc, char **argv)
+{
+	enum { RANKS = 256, DOMAIN, TIMEOUT, GRACE, KEEP, VERSION };
+	static const struct option options[] = {
+		{ "ntasks", 1, NULL, 'n' }, { "ranks", 1, NULL, RANKS },
+		{ "domain", 1, NULL, DOMAIN }, { "timeout", 1, NULL, TIMEOUT },
+		{ "grace", 1, NULL, GRACE }, { "keep-going", 0, NULL, KEEP },
+		{ "label", 0, NULL, 'l' }, { "quiet", 0, NULL, 'q' },
+		{ "help", 0, NULL, 'h' },
+		{ "version", 0, NULL, VERSION }, { NULL, 0, NULL, 0 }
+	};
+	const char *list = NULL;
+	struct vfab_info info;
+	double v, n = 0;
+	sigset_t set;
+	int c, ret;
+
+	job.pid = getpid();
+	while ((c = getopt_long(argc, argv, "+n:lqh", options, NULL)) != -1) {
+		switch (c) {
+		case 'n':
+			if (!number(optarg, VFAB_MAX_WORLD, &n) || n != (uint32_t)n)
+				return fail("-n", "not a number of processes");
+			break;
+		case RANKS:
+			list = optarg;
+			break;
+		case DOMAIN:
+			job.domain = optarg;
+			break;
+		case TIMEOUT:
+		case GRACE:
+			if (!number(optarg, 1e9, &v))
+				return fail(c == GRACE ? "--grace" : "--timeout",
+					    "not a number of seconds");
+			if (c == GRACE)
+				job.grace = v;
+			else
+				job.timeout = v;
+			break;
+		case KEEP:
+			job.keep_going = true;
+			break;
+		case 'l':
+			job.label = true;
+			break;
+		case 'q':
+			job.quiet = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		case VERSION:
+			puts("vfabrun " VFAB_VERSION);
+			return 0;
+		default:
+			fputs("Try 'vfabrun --help'.\n", stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (optind == argc)
+		return fail("usage", "which program? Try 'vfabrun --help'.");
+	ret = vfab_find(job.domain, NULL, 0, &info);
+	if (ret)
+		return fail("domain", vfab_strerror(ret));
+	ret = choose_ranks(n, list, info.world);
+	if (ret)
+		return ret;
+	if (job.label)
+		raise_limit();
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	ret = start(argv + optind);
+	if (ret)
+		return ret;
+	return supervise(signalfd(-1, &set, SFD_CLOEXEC));
+}
