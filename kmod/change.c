@@ -53,9 +53,24 @@ static u64 vf_pair_planes_was(struct vf_domain *dom, u32 a, u32 b)
 	return vf_route_planes(&dom->was, a, b);
 }
 
-bool vf_reachable(struct vf_domain *dom, u32 a, u32 b)
+/**
+ * vf_reach - may @a use what @b has, as things stand?
+ * @dom: the domain; no lock needed, the answer holds inside vf_srcu or under
+ *	domain->lock
+ * @a: a rank
+ * @b: a rank
+ *
+ * Return: 0, -EACCES across a partition border, -EHOSTUNREACH without a route.
+ */
+int vf_reach(struct vf_domain *dom, u32 a, u32 b)
 {
-	return a == b || vf_pair_planes(dom, a, b);
+	struct vf_partition *part = READ_ONCE(dom->eps[a].part);
+
+	if (a == b)
+		return 0;
+	if (!part || part != READ_ONCE(dom->eps[b].part))
+		return -EACCES;
+	return vf_route_planes(&dom->topo.now, a, b) ? 0 : -EHOSTUNREACH;
 }
 
 void vf_change_begin(struct vf_change *chg, struct vf_domain *dom, u32 reason)

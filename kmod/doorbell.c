@@ -34,8 +34,7 @@ int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a)
 	struct vf_domain *dom = h->dom;
 	struct vf_eventfd *efd;
 	struct vf_holder *peer;
-	int ret = -EHOSTUNREACH;
-	int idx;
+	int ret, idx;
 
 	if (a->vector >= VFAB_VECTORS || a->rank >= dom->topo.world)
 		return -EINVAL;
@@ -46,8 +45,10 @@ int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a)
 		ret = READ_ONCE(h->state) == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
 		goto out;
 	}
-	if (!vf_reachable(dom, h->rank, a->rank))
+	ret = vf_reach(dom, h->rank, a->rank);
+	if (ret)
 		goto out;
+	ret = -EHOSTUNREACH;
 	peer = rcu_dereference(dom->eps[a->rank].holder);
 	if (!peer)
 		goto out;
@@ -86,7 +87,7 @@ int vf_doorbell_wait(struct vf_holder *h, struct vfab_wait *a)
 	DEFINE_WAIT(wait);
 	int ret;
 
-	if (a->vector >= VFAB_VECTORS || a->reason)
+	if (a->vector >= VFAB_VECTORS)
 		return -EINVAL;
 	if (READ_ONCE(h->state) == VF_HOLDER_NEW)
 		return -ENOTCONN;
@@ -142,9 +143,9 @@ int vf_doorbell_eventfd(struct vf_holder *h, struct vfab_eventfd *a)
 	struct vf_eventfd *efd = NULL;
 	int ret;
 
-	if (a->vector >= VFAB_VECTORS || a->fd < -1)
+	if (a->vector >= VFAB_VECTORS)
 		return -EINVAL;
-	if (a->fd >= 0) {
+	if (a->fd != -1) {
 		efd = kzalloc(sizeof(*efd), GFP_KERNEL_ACCOUNT);
 		if (!efd)
 			return -ENOMEM;

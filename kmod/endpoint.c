@@ -42,6 +42,7 @@ static int vf_shadow_release(struct inode *inode, struct file *file)
 static const struct file_operations vf_shadow_fops = {
 	.owner = THIS_MODULE,
 	.release = vf_shadow_release,
+	.fsync = noop_fsync,		/* msync() of plain memory */
 	.llseek = noop_llseek,
 };
 

@@ -171,8 +171,8 @@ int vf_import_handle(struct vf_holder *h, struct vfab_import *a)
 	win = vf_window_find(h->dom, a->handle);
 	if (!win)
 		goto unlock;
-	ret = -EHOSTUNREACH;
-	if (!vf_reachable(h->dom, h->rank, win->rank))
+	ret = vf_reach(h->dom, h->rank, win->rank);
+	if (ret)
 		goto unlock;
 	ret = -EACCES;
 	if (win->owner != h && a->access & ~win->access)
@@ -207,10 +207,13 @@ int vf_import_bell(struct vf_holder *h, struct vfab_bell *a)
 	ret = vf_holder_lock(h);
 	if (ret)
 		return ret;
+	ret = vf_reach(dom, h->rank, a->rank);
+	if (ret)
+		goto unlock;
 	ret = -EHOSTUNREACH;
 	peer = rcu_dereference_protected(dom->eps[a->rank].holder,
 					 lockdep_is_held(&dom->lock));
-	if (!peer || !vf_reachable(dom, h->rank, a->rank))
+	if (!peer)
 		goto unlock;
 	ret = -ENOMEM;
 	im = vf_import_new(h, VFAB_ACCESS_READ | VFAB_ACCESS_WRITE, a->loss);

@@ -138,7 +138,6 @@ struct vf_domain {
 	u64 generation;			/* topology, tables, partitions */
 	u32 dump_seq;			/* anything that a dump shows */
 	u64 loss_seq;
-	u32 handle_seq;
 	u32 handle_next;
 	struct vf_topo topo;
 	struct vf_planes was;		/* before the change being made */
@@ -380,7 +379,7 @@ void vf_change_pair(struct vf_change *chg, struct vf_holder *h, u32 peer);
 void vf_change_routes(struct vf_change *chg, const unsigned long *ranks);
 void vf_change_commit(struct vf_change *chg);
 void vf_settle_work(struct work_struct *work);
-bool vf_reachable(struct vf_domain *dom, u32 a, u32 b);
+int vf_reach(struct vf_domain *dom, u32 a, u32 b);
 u64 vf_pair_planes(struct vf_domain *dom, u32 a, u32 b);
 extern struct srcu_struct vf_srcu;
 

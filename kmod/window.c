@@ -13,6 +13,8 @@
 /* A tmpfs of our own: 2 MiB pages wherever a window holds a whole one. */
 static struct vfsmount *vf_tmpfs;
 
+static atomic_t vf_handle_seq;
+
 static void vf_window_put_pages(struct vf_window *win)
 {
 	unsigned long i = 0;
@@ -145,7 +147,10 @@ static bool vf_tag_taken(struct vf_holder *h, u64 tag)
 	return false;
 }
 
-/* The handle: a count that grows with each window, and where it is kept. */
+/*
+ * The handle: a count that grows with each window of the module, so that no
+ * two domains have the same, and where the domain keeps it.
+ */
 static int vf_window_link(struct vf_holder *h, struct vf_window *win)
 {
 	struct vf_domain *dom = h->dom;
@@ -160,7 +165,7 @@ static int vf_window_link(struct vf_holder *h, struct vf_window *win)
 			      &dom->handle_next, GFP_KERNEL_ACCOUNT);
 	if (ret < 0)
 		return ret;
-	win->handle = (u64)++dom->handle_seq << 32 | index;
+	win->handle = (u64)atomic_inc_return(&vf_handle_seq) << 32 | index;
 	win->rank = h->rank;
 	win->owner = h;
 	list_add_tail(&win->node, &h->windows);
@@ -324,8 +329,8 @@ static int vf_lookup_once(struct vf_holder *h, struct vfab_lookup *a)
 	ret = vf_holder_lock(h);
 	if (ret)
 		return ret;
-	ret = -EHOSTUNREACH;
-	if (!vf_reachable(dom, h->rank, a->rank))
+	ret = vf_reach(dom, h->rank, a->rank);
+	if (ret)
 		goto unlock;
 	ret = -EAGAIN;
 	peer = rcu_dereference_protected(dom->eps[a->rank].holder,

@@ -3,8 +3,8 @@
  * vfabric: data plane of a scale-up memory fabric.
  *
  * Open /dev/vfabric/<domain> (the default partition) or
- * /dev/vfabric/<domain>.<partition>, then ATTACH: one open file is one
- * endpoint. All values are in host byte order; sizes and offsets are bytes;
+ * /dev/vfabric/<domain>.<partition> for reading and writing (else EACCES),
+ * then ATTACH: one open file is one endpoint. All values are in host byte order; sizes and offsets are bytes;
  * deadlines are absolute CLOCK_MONOTONIC times in nanoseconds.
  *
  * What each errno means, for every ioctl of this header:
@@ -19,12 +19,13 @@
  * ENOTCONN     the file is not attached yet
  * EALREADY     the file is attached already
  * EBUSY        the rank is held by another file
- * EACCES       the rank is not in this file's partition, or more access is
- *              asked for than the window gives
+ * EACCES       ATTACH: the rank is not in this file's partition; else: the rank
+ *              is not in this endpoint's partition, or more access is asked for
+ *              than the window gives
  * ENOENT       no such handle, tag or cookie: unknown, stale or freed
  * EEXIST       the endpoint has a window of this tag already
- * EHOSTUNREACH no route leads to that rank (link, routing table, partition),
- *              or nothing is attached there
+ * EHOSTUNREACH no route leads to that rank (link, switch, routing table), or
+ *              nothing is attached there
  * EDQUOT       a limit of the domain, endpoint or user is reached
  * ENOSPC       the file has used up its mmap cookies for that rank
  * ENOMEM       out of memory (of the machine or of the memory cgroup)
@@ -157,7 +158,8 @@ struct vfab_window_free {
  * @pad:	0
  *
  * Without waiting: ENOENT when there is no such window. EHOSTUNREACH when the
- * route to the rank is or gets lost.
+ * route to the rank is or gets lost, EACCES when a partition border comes
+ * between.
  */
 struct vfab_lookup {
 	__u32 rank;
