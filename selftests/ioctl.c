@@ -226,7 +226,7 @@ TEST_F(fabric, longer_struct_with_other_tail_is_e2big)
 TEST_F(fabric, shorter_struct_is_zero_extended)
 {
 	struct vfab_attach attach = { .rank = 2, .flags = 0xdeadbeef };
-	struct vfab_wait wait = { .count = 0, .deadline = VFAB_NO_DEADLINE };
+	struct vfab_wait wait = { .deadline = VFAB_NO_DEADLINE };
 	struct vfab_info info;
 	char *rest = (char *)&info + offsetof(struct vfab_info, uuid);
 	size_t i;
@@ -239,6 +239,7 @@ TEST_F(fabric, shorter_struct_is_zero_extended)
 	EXPECT_EQ(0xdeadbeef, attach.flags);
 
 	/* the deadline is beyond the end: 0 is in the past, so this polls */
+	wait.loss = vft_view(self->fd)->loss;
 	errno = 0;
 	EXPECT_EQ(-1, ioctl(self->fd, VFT_RESIZE(VFAB_IOC_WAIT,
 					offsetof(struct vfab_wait, deadline)), &wait));
@@ -808,11 +809,14 @@ TEST_F(fabric, wait_refused)
 	EXPECT_IOCTL_FAILS(EINVAL, self->fd, VFAB_IOC_WAIT, &arg);
 	/* the documented exception: the values are reported */
 	arg.vector = 1;
+	arg.loss = vft_view(self->fd)->loss;
+	arg.reason = 99;
 	errno = 0;
 	EXPECT_EQ(-1, ioctl(self->fd, VFAB_IOC_WAIT, &arg));
 	EXPECT_EQ(ETIMEDOUT, errno);
 	EXPECT_EQ(0, arg.count);
 	EXPECT_EQ(0, arg.deadline);
+	EXPECT_EQ(vft_view(self->fd)->loss, arg.loss);
 }
 
 TEST_F(fabric, eventfd_refused)
@@ -827,7 +831,7 @@ TEST_F(fabric, eventfd_refused)
 	arg.fd = 999;
 	EXPECT_IOCTL_FAILS(EBADF, self->fd, VFAB_IOC_EVENTFD, &arg);
 	arg.fd = -2;
-	EXPECT_IOCTL_FAILS(EBADF, self->fd, VFAB_IOC_EVENTFD, &arg);
+	EXPECT_IOCTL_FAILS(EINVAL, self->fd, VFAB_IOC_EVENTFD, &arg);
 	ASSERT_EQ(0, pipe(pipes));
 	arg.fd = pipes[0];
 	EXPECT_IOCTL_FAILS(EINVAL, self->fd, VFAB_IOC_EVENTFD, &arg);

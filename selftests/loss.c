@@ -605,7 +605,7 @@ TEST_F_TIMEOUT(loss, nothing_gets_through, 60)
 			}
 		}
 		scene_end(&s);
-		if (self->dom.id) {
+		if (self->dom.exists) {
 			EXPECT_EQ(0, vft_domain_end(&self->dom));
 		}
 	}

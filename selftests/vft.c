@@ -577,6 +577,7 @@ static void created(const struct vft_msg *msg, void *arg)
 {
 	struct vft_domain *dom = arg;
 
+	dom->exists = msg->a[VFAB_A_DOMAIN];
 	dom->id = vft_u32(msg, VFAB_A_DOMAIN);
 }
 
@@ -614,7 +615,7 @@ int vft_domain_create(struct vft_domain *dom, uint32_t world, const struct vft_o
 	if (ret)
 		fprintf(stderr, "# vft: domain %s: %s: %s\n", dom->name, strerror(-ret),
 			vft_nl()->text);
-	else if (!dom->id)
+	else if (!dom->exists)
 		ret = -EBADMSG;
 	return ret;
 }
@@ -629,7 +630,7 @@ int vft_domain_delete(struct vft_domain *dom, bool force)
 		vft_put_flag(&req, VFAB_A_FORCE);
 	ret = call_simple(&req);
 	if (!ret)
-		dom->id = 0;
+		dom->exists = false;
 	return ret;
 }
 
@@ -637,7 +638,7 @@ int vft_domain_end(struct vft_domain *dom)
 {
 	int ret = 0;
 
-	if (!dom->id)
+	if (!dom->exists)
 		return 0;
 	if (!vft_until(5000, !vft_domain_get(dom, VFAB_A_ATTACHED))) {
 		fprintf(stderr, "# vft: %s: %llu endpoints are still attached\n", dom->name,

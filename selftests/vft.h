@@ -149,7 +149,8 @@ const char *vft_str(const struct vft_msg *msg, int attr);
 
 /* Domains. An index of -1 leaves the attribute out: all of them. */
 struct vft_domain {
-	uint32_t id;		/* 0: there is none (any more) */
+	bool exists;		/* not deleted yet, as far as we know */
+	uint32_t id;
 	uint32_t world;
 	uint32_t planes;
 	char name[VFAB_NAME_LEN + 1];
