@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Domains: create, delete, show, set. */
+#include <stdio.h>
+#include "vfabctl.h"
+
+static const char *const peer_death[] = { "revoke", "keep", NULL };
+
+int show_domain(const struct vfab_nl_msg *msg, void *ctx)
+{
+	struct ctx *c = ctx;
+	char text[64];
+
+	item(c, "dom%u", get32(msg, VFAB_A_DOMAIN));
+	out_uint(c, "id", NULL, get(msg, VFAB_A_DOMAIN));
+	out_str(c, "name", "name", get_str(msg, VFAB_A_DOMAIN_NAME));
+	out_uuid(c, "uuid", "uuid", vfab_nl_attr(msg, VFAB_A_UUID));
+	out_uint(c, "size", "size", get(msg, VFAB_A_WORLD));
+	out_uint(c, "planes", "planes", get(msg, VFAB_A_PLANES));
+	out_uint(c, "attached", "attached", get(msg, VFAB_A_ATTACHED));
+	device_path(text, get32(msg, VFAB_A_DOMAIN), 0);
+	out_str(c, "device", "device", text);
+	out_text(c, "\n   ");
+	snprintf(text, sizeof(text), "%04o", get32(msg, VFAB_A_MODE));
+	out_str(c, "mode", "mode", text);
+	out_uint(c, "uid", "uid", get(msg, VFAB_A_UID));
+	out_uint(c, "gid", "gid", get(msg, VFAB_A_GID));
+	out_str(c, "peer_death", "peer-death",
+		WORD(peer_death, get32(msg, VFAB_A_PEER_DEATH)));
+	out_uint(c, "retry_timeout", "retry-timeout", get(msg, VFAB_A_RETRY_TIMEOUT));
+	out_text(c, " ms");
+	out_bytes(c, "mem_used", "mem-used", get(msg, VFAB_A_MEM_USED));
+	out_limit(c, "mem_limit", "mem-limit", get(msg, VFAB_A_MEM_LIMIT));
+	out_uint(c, "generation", "generation", get(msg, VFAB_A_GENERATION));
+	item_end(c);
+	return 0;
+}
+
+static int show(struct ctx *c, int argc, char **argv)
+{
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, NULL, 0, 1, pos);
+	a = arg_addr(c, pos[0], ADDR_DOM);
+	c->list = true;
+	request(c, VFAB_CMD_DOMAIN_GET, &a);
+	return a.kind ? ask(c, show_domain, c) : ask_all(c, show_domain, c);
+}
+
+/* Options of create and of set */
+struct policy {
+	const char *peer_death, *retry, *limit;
+	int death, retry_ms;
+	uint64_t bytes;
+};
+
+static void policy_check(struct ctx *c, struct policy *p)
+{
+	if (p->peer_death)
+		p->death = arg_word(c, "peer death policy", p->peer_death, peer_death);
+	if (p->retry)
+		p->retry_ms = arg_uint(c, "retry timeout", p->retry, 0, 60000);
+	if (p->limit)
+		p->bytes = arg_bytes(c, "memory limit", p->limit);
+}
+
+static void policy_put(struct nlmsghdr *req, const struct policy *p)
+{
+	if (p->peer_death)
+		mnl_attr_put_u32(req, VFAB_A_PEER_DEATH, p->death);
+	if (p->retry)
+		mnl_attr_put_u32(req, VFAB_A_RETRY_TIMEOUT, p->retry_ms);
+	if (p->limit)
+		mnl_attr_put_u64(req, VFAB_A_MEM_LIMIT, p->bytes);
+}
+
+static int create(struct ctx *c, int argc, char **argv)
+{
+	const char *size = NULL, *planes = NULL, *uuid = NULL, *mode = NULL;
+	const char *user = NULL, *group = NULL, *rate = NULL, *latency = NULL;
+	int64_t v_size, v_planes = -1, v_mode = -1, v_user = -1, v_group = -1;
+	int64_t v_rate = -1, v_latency = -1;
+	struct policy policy = { 0 };
+	const struct opt opts[] = {
+		{ "size", &size, NULL },
+		{ "planes", &planes, NULL },
+		{ "uuid", &uuid, NULL },
+		{ "mode", &mode, NULL },
+		{ "user", &user, NULL },
+		{ "group", &group, NULL },
+		{ "peer-death", &policy.peer_death, NULL },
+		{ "retry-timeout", &policy.retry, NULL },
+		{ "mem-limit", &policy.limit, NULL },
+		{ "rate", &rate, NULL },
+		{ "latency", &latency, NULL },
+		{ NULL, NULL, NULL }
+	};
+	struct nlmsghdr *req;
+	uint8_t v_uuid[16];
+	const char *pos[1];
+	uint64_t id;
+
+	args_parse(c, argc, argv, opts, 0, 1, pos);
+	if (pos[0]) {
+		arg_name(c, "name", pos[0]);
+		about(c, "domain \"%s\"", pos[0]);
+		if (is_domain_id(pos[0], strlen(pos[0]), &id))
+			usage(c, "such names are kept for domain ids: choose another or none");
+	} else {
+		about(c, "new domain");
+	}
+	if (!size)
+		usage(c, "say how many endpoints it has: --size 1 to %u", VFAB_MAX_WORLD);
+	v_size = arg_uint(c, "world size", size, 1, VFAB_MAX_WORLD);
+	if (planes)
+		v_planes = arg_uint(c, "number of planes", planes, 1, VFAB_MAX_PLANES);
+	if (uuid)
+		arg_uuid(c, uuid, v_uuid);
+	if (mode)
+		v_mode = arg_mode(c, mode);
+	if (user)
+		v_user = arg_user(c, user);
+	if (group)
+		v_group = arg_group(c, group);
+	if (rate)
+		v_rate = arg_uint(c, "rate", rate, 1, UINT32_MAX);
+	if (latency)
+		v_latency = arg_uint(c, "latency", latency, 0, UINT32_MAX);
+	policy_check(c, &policy);
+
+	req = request(c, VFAB_CMD_DOMAIN_CREATE, NULL);
+	if (pos[0])
+		mnl_attr_put_strz(req, VFAB_A_DOMAIN_NAME, pos[0]);
+	if (uuid)
+		mnl_attr_put(req, VFAB_A_UUID, sizeof(v_uuid), v_uuid);
+	put_u32(req, VFAB_A_WORLD, v_size);
+	put_u32(req, VFAB_A_PLANES, v_planes);
+	put_u32(req, VFAB_A_MODE, v_mode);
+	put_u32(req, VFAB_A_UID, v_user);
+	put_u32(req, VFAB_A_GID, v_group);
+	put_u32(req, VFAB_A_RATE, v_rate);
+	put_u32(req, VFAB_A_LATENCY, v_latency);
+	policy_put(req, &policy);
+	return ask(c, show_domain, c);
+}
+
+static int delete(struct ctx *c, int argc, char **argv)
+{
+	bool force = false;
+	const struct opt opts[] = {
+		{ "force", NULL, &force },
+		{ NULL, NULL, NULL }
+	};
+	struct nlmsghdr *req;
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, opts, 1, 1, pos);
+	a = arg_addr(c, pos[0], ADDR_DOM);
+	req = request(c, VFAB_CMD_DOMAIN_DELETE, &a);
+	if (force)
+		mnl_attr_put(req, VFAB_A_FORCE, 0, NULL);
+	return ask(c, NULL, NULL);
+}
+
+static int set(struct ctx *c, int argc, char **argv)
+{
+	struct policy policy = { 0 };
+	const struct opt opts[] = {
+		{ "peer-death", &policy.peer_death, NULL },
+		{ "retry-timeout", &policy.retry, NULL },
+		{ "mem-limit", &policy.limit, NULL },
+		{ NULL, NULL, NULL }
+	};
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, opts, 1, 1, pos);
+	a = arg_addr(c, pos[0], ADDR_DOM);
+	if (!policy.peer_death && !policy.retry && !policy.limit)
+		usage(c, "nothing to set: give --peer-death, --retry-timeout or --mem-limit");
+	policy_check(c, &policy);
+	policy_put(request(c, VFAB_CMD_DOMAIN_SET, &a), &policy);
+	return ask(c, NULL, NULL);
+}
+
+const struct verb domain_verbs[] = {
+	{ "create add", create,
+	  "[NAME] --size N [OPTIONS]",
+	  "Create a domain of N endpoints (1 to 1024), with all links up and one\n"
+	  "partition that holds every endpoint, and print it.\n"
+	  "\n"
+	  "  --planes P           switches, and ports of each endpoint: 1 to 64 (18)\n"
+	  "  --rate MBPS          of a link, 10^6 bytes per second and direction\n"
+	  "  --latency NS         of a path, one way, in nanoseconds\n"
+	  "  --uuid UUID          random if it is not given\n"
+	  "  --mode MODE          of the device files, octal (0600)\n"
+	  "  --user USER          owner of the device files, name or number (0)\n"
+	  "  --group GROUP        the same for the group (0)\n"
+	  "  --peer-death POLICY  what becomes of the windows of an endpoint that ended:\n"
+	  "                       revoke them (default), or keep them for their importers\n"
+	  "  --retry-timeout MS   how long accesses wait for a lost route: 0 to 60000 (0)\n"
+	  "  --mem-limit BYTES    of all windows together, such as 512M; 0: none (0)" },
+	{ "delete del", delete, "D [--force]",
+	  "Delete a domain.\n"
+	  "\n"
+	  "  --force  although endpoints are attached: they are ended first" },
+	{ "show list ls", show, "[D]",
+	  "Show one domain, or all." },
+	{ "set", set,
+	  "D [--peer-death revoke|keep] [--retry-timeout MS] [--mem-limit BYTES]",
+	  "Change a domain: all that is given, or nothing. See create for the options." },
+	{ "wait", wait_run, WAIT_ARGS, wait_help },
+	{ NULL, NULL, NULL, NULL }
+};

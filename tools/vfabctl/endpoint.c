@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Endpoints: show (with NVML's words for fabric state and health), evict. */
+#include <stdio.h>
+#include "vfabctl.h"
+
+static const char *const states[] = {
+	"NOT_SUPPORTED", "NOT_STARTED", "IN_PROGRESS", "COMPLETED",
+};
+
+static const char *const summaries[] = {
+	"NOT_SUPPORTED", "HEALTHY", "UNHEALTHY", "LIMITED_CAPACITY",
+};
+
+/*
+ * The fields of NVML's health mask, two bits each (the last has four): 0 is
+ * not supported, 1 true, 2 false. Links and switches are all that can fail so
+ * far; of anything else nothing is claimed.
+ */
+enum { HEALTH_NOT_SUPPORTED, HEALTH_TRUE, HEALTH_FALSE };
+
+static const struct {
+	const char *key;
+	unsigned int shift;
+} health_fields[] = {
+	{ "degradedBw", 0 },
+	{ "routeRecovery", 2 },
+	{ "routeUnhealthy", 4 },
+	{ "accessTimeoutRecovery", 6 },
+	{ "incorrectConfiguration", 8 },
+};
+
+static uint32_t health_mask(uint32_t health)
+{
+	uint32_t degraded = HEALTH_FALSE, unhealthy = HEALTH_FALSE;
+
+	if (health == VFAB_HEALTH_NOT_SUPPORTED)
+		return 0;
+	if (health == VFAB_HEALTH_LIMITED)
+		degraded = HEALTH_TRUE;
+	if (health == VFAB_HEALTH_UNHEALTHY)
+		unhealthy = HEALTH_TRUE;
+	return degraded | unhealthy << 4;
+}
+
+static void out_health(struct ctx *c, uint32_t health)
+{
+	static const char *const values[] = { "NOT_SUPPORTED", "TRUE", "FALSE" };
+	uint32_t mask = health_mask(health);
+	unsigned int i;
+
+	out_uint(c, "healthMask", NULL, mask);
+	out_open(c, "health", '{');
+	for (i = 0; i < sizeof(health_fields) / sizeof(health_fields[0]); i++)
+		out_str(c, health_fields[i].key, NULL,
+			WORD(values, mask >> health_fields[i].shift & 3));
+	out_close(c, '}');
+	out_str(c, "healthSummary", "health", WORD(summaries, health));
+}
+
+static void out_holder(struct ctx *c, const struct vfab_nl_msg *msg)
+{
+	out_bool(c, "held", get(msg, VFAB_A_HELD));
+	if (!get(msg, VFAB_A_HELD)) {
+		out_text(c, " vacant");
+		return;
+	}
+	out_text(c, " held");
+	if (has(msg, VFAB_A_HOLDER_PID))
+		out_uint(c, "pid", "pid", get(msg, VFAB_A_HOLDER_PID));
+	if (has(msg, VFAB_A_HOLDER_COMM))
+		out_quoted(c, "comm", "comm", get_str(msg, VFAB_A_HOLDER_COMM));
+	out_uint(c, "windows", "windows", get(msg, VFAB_A_WINDOWS));
+	out_bytes(c, "mem_used", "mem-used", get(msg, VFAB_A_MEM_USED));
+	out_uint(c, "imports", "imports", get(msg, VFAB_A_IMPORTS));
+}
+
+static int show_one(const struct vfab_nl_msg *msg, void *ctx)
+{
+	uint32_t state = get32(msg, VFAB_A_FABRIC_STATE);
+	int32_t status = get32(msg, VFAB_A_STATUS);
+	struct ctx *c = ctx;
+
+	item(c, "dom%u/ep%u", get32(msg, VFAB_A_DOMAIN), get32(msg, VFAB_A_RANK));
+	out_uint(c, "domain", NULL, get(msg, VFAB_A_DOMAIN));
+	out_uint(c, "rank", NULL, get(msg, VFAB_A_RANK));
+	out_uuid(c, "clusterUuid", NULL, vfab_nl_attr(msg, VFAB_A_UUID));
+	if (has(msg, VFAB_A_PARTITION))
+		out_uint(c, "cliqueId", "partition", get(msg, VFAB_A_PARTITION));
+	else
+		out_null(c, "cliqueId", "partition", "none");
+	out_str(c, "state", "state", WORD(states, state));
+	if (state != VFAB_FABRIC_COMPLETED)
+		out_null(c, "status", NULL, NULL);
+	else
+		out_str(c, "status", "status", status ? strerror(-status) : "SUCCESS");
+	out_health(c, get32(msg, VFAB_A_HEALTH));
+	out_uint(c, "ports_up", "ports", get(msg, VFAB_A_PORTS_UP));
+	out_text(c, "/%u", get32(msg, VFAB_A_PLANES));
+	out_uint(c, "planes", NULL, get(msg, VFAB_A_PLANES));
+	out_holder(c, msg);
+	item_end(c);
+	return 0;
+}
+
+static int show(struct ctx *c, int argc, char **argv)
+{
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, NULL, 0, 1, pos);
+	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_EP);
+	c->list = true;
+	request(c, VFAB_CMD_ENDPOINT_GET, &a);
+	return a.kind == ADDR_EP ? ask(c, show_one, c) : ask_all(c, show_one, c);
+}
+
+static int send_evict(struct ctx *c, const struct addr *a)
+{
+	mnl_attr_put(request(c, VFAB_CMD_ENDPOINT_SET, a), VFAB_A_EVICT, 0, NULL);
+	return ask(c, NULL, NULL);
+}
+
+static int evict(struct ctx *c, int argc, char **argv)
+{
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, NULL, 1, 1, pos);
+	a = arg_addr(c, pos[0], ADDR_EP);
+	return send_evict(c, &a);
+}
+
+static int set(struct ctx *c, int argc, char **argv)
+{
+	static const char *const what[] = { "evict", NULL };
+	const char *pos[2];
+	struct addr a;
+
+	args_parse(c, argc, argv, NULL, 2, 2, pos);
+	a = arg_addr(c, pos[0], ADDR_EP);
+	arg_word(c, "what to do,", pos[1], what);
+	return send_evict(c, &a);
+}
+
+const struct verb endpoint_verbs[] = {
+	{ "show list ls", show, "[D | D/epR]",
+	  "Show one endpoint, those of a domain, or all. JSON uses NVML's names:\n"
+	  "clusterUuid, cliqueId, state, status, healthMask, healthSummary. Who holds an\n"
+	  "endpoint is shown to admins only." },
+	{ "set", set, "D/epR evict",
+	  "The same as evict." },
+	{ "evict", evict, "D/epR",
+	  "End an endpoint as if its holder had exited." },
+	{ NULL, NULL, NULL, NULL }
+};

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vfabctl: look at and change vfabric domains. How to use, by example:
+ *
+ *	vfabctl domain create rack1 --size 72
+ *	vfabctl topo rack1
+ *	vfabctl switch set rack1/sw3 down
+ *	vfabctl route trace rack1 5 9
+ *	vfabctl -j endpoint show rack1 | jq '.[] | select(.held)'
+ *
+ * Objects are found in the table below; each has a table of verbs.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "vfabctl.h"
+
+static const struct object {
+	const char *name;
+	const struct verb *verbs;
+	const char *help;
+} objects[] = {
+	{ "domain", domain_verbs, "scale-up domains" },
+	{ "partition", partition_verbs, "sets of endpoints that may reach one another" },
+	{ "endpoint", endpoint_verbs, "the ranks' places, and who holds them" },
+	{ "window", window_verbs, "exported memory, and who has imported it" },
+	{ "switch", switch_verbs, "switches, one per plane" },
+	{ "port", port_verbs, "ports of endpoints and switches" },
+	{ "link", link_verbs, "links between endpoints and switches" },
+	{ "route", route_verbs, "routing tables, and the paths between two ranks" },
+	{ "topo", topo_verbs, "who reaches whom over how many planes" },
+	{ "monitor", monitor_verbs, "print changes as they happen" },
+	{ "wait", wait_verbs, "wait for a state of a domain" },
+	{ "system", system_verbs, "what holds for the whole module" },
+	{ NULL, NULL, NULL }
+};
+
+static void say(const struct ctx *c, const char *fmt, va_list ap)
+{
+	fflush(stdout);
+	fprintf(stderr, "vfabctl: %s%s", c->subject, *c->subject ? ": " : "");
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+void error(const struct ctx *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(c, fmt, ap);
+	va_end(ap);
+}
+
+/* Length of the first name, which is the one that is shown. */
+static int first_name(const struct verb *v)
+{
+	return strcspn(v->names, " ");
+}
+
+static void print_command(FILE *to, const struct ctx *c)
+{
+	fputs("vfabctl", to);
+	if (c->object)
+		fprintf(to, " %s", c->object->name);
+	if (c->verb && *c->verb->names)
+		fprintf(to, " %.*s", first_name(c->verb), c->verb->names);
+}
+
+/* Wrong arguments: say which, and where to look. */
+void usage(const struct ctx *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(c, fmt, ap);
+	va_end(ap);
+	fputs("see '", stderr);
+	print_command(stderr, c);
+	fputs(" --help'\n", stderr);
+	exit(USAGE);
+}
+
+void about(struct ctx *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(c->subject, sizeof(c->subject), fmt, ap);
+	va_end(ap);
+}
+
+static void general_help(void)
+{
+	const struct object *o;
+
+	puts("usage: vfabctl [OPTIONS] OBJECT VERB ARGUMENTS\n"
+	     "       vfabctl OBJECT [VERB] --help\n"
+	     "\n"
+	     "Look at and change scale-up memory fabrics.\n"
+	     "\n"
+	     "objects:");
+	for (o = objects; o->name; o++)
+		printf("  %-11s%s\n", o->name, o->help);
+	puts("\n"
+	     "options:\n"
+	     "  -j, --json     print JSON\n"
+	     "  -p, --pretty   print JSON, indented\n"
+	     "  -V, --version  print the version\n"
+	     "  -h, --help     print help\n"
+	     "\n"
+	     "Objects are addressed as dom0, dom0/ep5, dom0/ep5/p3, dom0/sw3, dom0/sw3/p5\n"
+	     "and dom0/part1; instead of dom0, the domain's name or 0 will do. Objects and\n"
+	     "verbs may be abbreviated; add, del and list are create, delete and show.\n"
+	     "\n"
+	     "exit status: 0 done, 1 refused or the answer is no, 2 wrong usage or no\n"
+	     "module, 3 timed out");
+}
+
+static void object_help(const struct object *o)
+{
+	const struct verb *v;
+
+	printf("%s: %s\n\n", o->name, o->help);
+	for (v = o->verbs; v->names; v++)
+		printf("  vfabctl %s %.*s%s%s\n", o->name, first_name(v), v->names,
+		       *v->args ? " " : "", v->args);
+	printf("\n'vfabctl %s VERB --help' says more.\n", o->name);
+}
+
+/* Of what is being run. */
+void help(const struct ctx *c)
+{
+	if (!c->object) {
+		general_help();
+	} else if (!c->verb) {
+		object_help(c->object);
+	} else {
+		fputs("usage: ", stdout);
+		print_command(stdout, c);
+		printf("%s%s\n\n%s\n", *c->verb->args ? " " : "", c->verb->args,
+		       c->verb->help);
+	}
+	exit(fflush(stdout) ? USAGE : DONE);
+}
+
+/* How well @text matches one of the names: 2 entirely, 1 as an abbreviation. */
+static int match(const char *names, const char *text)
+{
+	size_t len = strlen(text), name_len;
+	int best = 0;
+
+	for (; *names; names += name_len + (names[name_len] == ' ')) {
+		name_len = strcspn(names, " ");
+		if (!len || len > name_len || strncmp(names, text, len))
+			continue;
+		if (len == name_len)
+			return 2;
+		best = 1;
+	}
+	return best;
+}
+
+static const struct object *find_object(struct ctx *c, const char *text)
+{
+	const struct object *o, *found = NULL;
+	int how;
+
+	for (o = objects; o->name; o++) {
+		how = match(o->name, text);
+		if (how == 2)
+			return o;
+		if (how && found)
+			usage(c, "object \"%s\" may be %s or %s", text, found->name, o->name);
+		if (how)
+			found = o;
+	}
+	if (!found)
+		usage(c, "there is no object \"%s\"", escaped(text));
+	return found;
+}
+
+static const struct verb *find_verb(struct ctx *c, const char *text)
+{
+	const struct verb *v, *found = NULL;
+	int how;
+
+	for (v = c->object->verbs; v->names; v++) {
+		how = match(v->names, text);
+		if (how == 2)
+			return v;
+		if (how && found)
+			usage(c, "verb \"%s\" may be %.*s or %.*s", text, first_name(found),
+			      found->names, first_name(v), v->names);
+		if (how)
+			found = v;
+	}
+	if (!found)
+		usage(c, "a %s has no verb \"%s\"", c->object->name, escaped(text));
+	return found;
+}
+
+static void global_option(struct ctx *c, const char *arg)
+{
+	const char *p;
+
+	if (!strcmp(arg, "--json")) {
+		c->json = true;
+	} else if (!strcmp(arg, "--pretty")) {
+		c->json = true;
+		c->pretty = true;
+	} else if (!strcmp(arg, "--help")) {
+		help(c);
+	} else if (!strcmp(arg, "--version")) {
+		puts("vfabctl " VFAB_VERSION);
+		exit(DONE);
+	} else {
+		for (p = arg + 1; *p; p++) {
+			if (*p == 'h')
+				help(c);
+			if (*p == 'V')
+				global_option(c, "--version");
+			if (*p != 'j' && *p != 'p')
+				usage(c, "there is no option \"%s\"", escaped(arg));
+			c->json = true;
+			c->pretty |= *p == 'p';
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct ctx c = { 0 };
+	int ret;
+
+	argc--;
+	argv++;
+	for (; argc && argv[0][0] == '-'; argc--, argv++)
+		global_option(&c, argv[0]);
+	if (!argc)
+		usage(&c, "name an object");
+	if (!strcmp(argv[0], "help"))
+		help(&c);
+	c.object = find_object(&c, argv[0]);
+	argc--;
+	argv++;
+
+	if (!*c.object->verbs->names) {
+		c.verb = c.object->verbs;
+	} else {
+		if (argc && (!strcmp(argv[0], "help") || !strcmp(argv[0], "--help") ||
+			     !strcmp(argv[0], "-h")))
+			help(&c);
+		/* As "show", if it is followed by options at most */
+		c.verb = find_verb(&c, argc && argv[0][0] != '-' ? argv[0] : "show");
+		if (argc && argv[0][0] != '-') {
+			argc--;
+			argv++;
+		}
+	}
+
+	ret = c.verb->run(&c, argc, argv);
+	out_finish(&c);
+	vfab_nl_close(c.nl);
+	if (fflush(stdout) || ferror(stdout)) {
+		*c.subject = 0;
+		error(&c, "cannot write the output: %s", strerror(errno));
+		return USAGE;
+	}
+	return ret;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Partitions: create, delete, show, set. */
+#include <stdio.h>
+#include "vfabctl.h"
+
+static int show_one(const struct vfab_nl_msg *msg, void *ctx)
+{
+	uint32_t domain = get32(msg, VFAB_A_DOMAIN);
+	uint32_t id = get32(msg, VFAB_A_PARTITION);
+	struct ctx *c = ctx;
+	char text[64];
+
+	item(c, "dom%u/part%u", domain, id);
+	out_uint(c, "domain", NULL, domain);
+	out_uint(c, "id", NULL, id);
+	out_str(c, "name", "name", get_str(msg, VFAB_A_PARTITION_NAME));
+	out_ranks(c, "members", "members", vfab_nl_attr(msg, VFAB_A_MEMBERS));
+	out_uint(c, "member_count", "count", get(msg, VFAB_A_MEMBER_COUNT));
+	out_uint(c, "attached", "attached", get(msg, VFAB_A_ATTACHED));
+	device_path(text, domain, id);
+	out_str(c, "device", "device", text);
+	out_uint(c, "major", "major", get(msg, VFAB_A_DEV_MAJOR));
+	out_uint(c, "minor", "minor", get(msg, VFAB_A_DEV_MINOR));
+	item_end(c);
+	return 0;
+}
+
+static int show(struct ctx *c, int argc, char **argv)
+{
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, NULL, 0, 1, pos);
+	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_PART);
+	c->list = true;
+	request(c, VFAB_CMD_PARTITION_GET, &a);
+	return a.kind == ADDR_PART ? ask(c, show_one, c) : ask_all(c, show_one, c);
+}
+
+static int create(struct ctx *c, int argc, char **argv)
+{
+	const char *name = NULL, *members = NULL;
+	const struct opt opts[] = {
+		{ "name", &name, NULL },
+		{ "members", &members, NULL },
+		{ NULL, NULL, NULL }
+	};
+	uint8_t ranks[RANK_BYTES];
+	struct nlmsghdr *req;
+	const char *pos[2];
+	struct addr a;
+
+	args_parse(c, argc, argv, opts, 1, 2, pos);
+	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_PART);
+	if (pos[1] && a.part >= 0)
+		usage(c, "the partition's id is given twice");
+	if (pos[1])
+		a.part = arg_uint(c, "partition id", pos[1], 0, MAX_PARTITION);
+	if (name)
+		arg_name(c, "name", name);
+	if (members)
+		arg_ranks(c, "members", members, ranks);
+	req = request(c, VFAB_CMD_PARTITION_CREATE, &a);
+	if (name)
+		mnl_attr_put_strz(req, VFAB_A_PARTITION_NAME, name);
+	if (members)
+		put_ranks(req, VFAB_A_ADD_MEMBERS, ranks);
+	return ask(c, show_one, c);
+}
+
+static int delete(struct ctx *c, int argc, char **argv)
+{
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, NULL, 1, 1, pos);
+	a = arg_addr(c, pos[0], ADDR_PART);
+	request(c, VFAB_CMD_PARTITION_DELETE, &a);
+	return ask(c, NULL, NULL);
+}
+
+static int set(struct ctx *c, int argc, char **argv)
+{
+	const char *add = NULL, *del = NULL;
+	const struct opt opts[] = {
+		{ "add", &add, NULL },
+		{ "del", &del, NULL },
+		{ NULL, NULL, NULL }
+	};
+	uint8_t adds[RANK_BYTES], dels[RANK_BYTES];
+	struct nlmsghdr *req;
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, opts, 1, 1, pos);
+	a = arg_addr(c, pos[0], ADDR_PART);
+	if (!add && !del)
+		usage(c, "nothing to set: give --add or --del");
+	if (add)
+		arg_ranks(c, "--add", add, adds);
+	if (del)
+		arg_ranks(c, "--del", del, dels);
+	req = request(c, VFAB_CMD_PARTITION_SET, &a);
+	if (add)
+		put_ranks(req, VFAB_A_ADD_MEMBERS, adds);
+	if (del)
+		put_ranks(req, VFAB_A_DEL_MEMBERS, dels);
+	return ask(c, NULL, NULL);
+}
+
+const struct verb partition_verbs[] = {
+	{ "create add", create, "D [ID] [--name NAME] [--members RANKS]",
+	  "Create a partition and its device file, and print it. Without an id the\n"
+	  "lowest free one is taken.\n"
+	  "\n"
+	  "  --members RANKS  endpoints to move into it, such as 0-3,8" },
+	{ "delete del", delete, "D/partN",
+	  "Delete a partition that has no members. Partition 0 stays." },
+	{ "show list ls", show, "[D | D/partN]",
+	  "Show one partition, those of a domain, or all." },
+	{ "set", set, "D/partN [--add RANKS] [--del RANKS]",
+	  "Move endpoints into a partition, from wherever they are, or out of it, into\n"
+	  "none. What crosses the new border is revoked before the command returns." },
+	{ NULL, NULL, NULL, NULL }
+};

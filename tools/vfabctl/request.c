@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Requests to the kernel, and what their replies have in common. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "vfabctl.h"
+
+/* The first request opens the socket; without a module, that is the end. */
+struct nlmsghdr *request(struct ctx *c, uint8_t cmd, const struct addr *a)
+{
+	struct nlmsghdr *req;
+
+	if (!c->nl && vfab_nl_open(&c->nl)) {
+		*c->subject = 0;
+		error(c, "%s", vfab_nl_error(c->nl));
+		exit(USAGE);
+	}
+	req = vfab_nl_begin(c->nl, cmd);
+	if (!a || !a->kind)
+		return req;
+	if (*a->name)
+		mnl_attr_put_strz(req, VFAB_A_DOMAIN_NAME, a->name);
+	else
+		mnl_attr_put_u32(req, VFAB_A_DOMAIN, a->id);
+	put_u32(req, VFAB_A_RANK, a->rank);
+	put_u32(req, VFAB_A_SWITCH, a->sw);
+	put_u32(req, VFAB_A_PORT, a->port);
+	put_u32(req, VFAB_A_PARTITION, a->part);
+	return req;
+}
+
+/* Negative values are left out. */
+void put_u32(struct nlmsghdr *req, uint16_t attr, int64_t value)
+{
+	if (value >= 0)
+		mnl_attr_put_u32(req, attr, value);
+}
+
+/* Without the zeroes at the end: a rank that is not there is not refused. */
+void put_ranks(struct nlmsghdr *req, uint16_t attr, const uint8_t ranks[RANK_BYTES])
+{
+	size_t len = RANK_BYTES;
+
+	while (len > 1 && !ranks[len - 1])
+		len--;
+	mnl_attr_put(req, attr, len, ranks);
+}
+
+static int status(struct ctx *c, int ret)
+{
+	if (ret >= 0)
+		return ret;
+	error(c, "%s", vfab_nl_error(c->nl));
+	return REFUSED;
+}
+
+/* Send the request; a refusal is printed. Return: an exit status. */
+int ask(struct ctx *c, vfab_nl_cb cb, void *data)
+{
+	return status(c, vfab_nl_do(c->nl, cb, data));
+}
+
+/* The same as a dump. */
+int ask_all(struct ctx *c, vfab_nl_cb cb, void *data)
+{
+	return status(c, vfab_nl_dump(c->nl, cb, data));
+}
+
+static int show_changed(const struct vfab_nl_msg *msg, void *data)
+{
+	struct ctx *c = data;
+
+	item(c, "dom%u", get32(msg, VFAB_A_DOMAIN));
+	out_uint(c, "routes_changed", "routes-changed", get(msg, VFAB_A_ROUTES_CHANGED));
+	out_uint(c, "routes_lost", "routes-lost", get(msg, VFAB_A_ROUTES_LOST));
+	item_end(c);
+	return 0;
+}
+
+/* Send a request that changes routes, and print how many. */
+int ask_change(struct ctx *c)
+{
+	return ask(c, show_changed, c);
+}
+
+bool get_bit(const struct nlattr *bitmap, unsigned int bit)
+{
+	const uint8_t *bytes;
+
+	if (!bitmap || bit / 8 >= mnl_attr_get_payload_len(bitmap))
+		return false;
+	bytes = mnl_attr_get_payload(bitmap);
+	return bytes[bit / 8] >> bit % 8 & 1;
+}
+
+void device_path(char path[64], uint32_t domain, uint32_t partition)
+{
+	if (partition)
+		snprintf(path, 64, VFAB_DEV_DIR "/%u.%u", domain, partition);
+	else
+		snprintf(path, 64, VFAB_DEV_DIR "/%u", domain);
+}

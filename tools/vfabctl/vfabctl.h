@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * vfabctl: what its files share. One file per object, a table of verbs in
+ * each; one struct ctx passed down; text and JSON printed by the same calls.
+ */
+#ifndef VFABCTL_H
+#define VFABCTL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "vfab.h"
+#include "vfab_nl.h"
+
+#define RANK_BYTES	(VFAB_MAX_WORLD / 8)
+#define MAX_PARTITION	65535
+
+/* Exit statuses */
+enum {
+	DONE = 0,
+	REFUSED = 1,		/* by the kernel, or the answer is "no" */
+	USAGE = 2,		/* wrong arguments, or no module to talk to */
+	TIMED_OUT = 3,
+};
+
+struct object;
+struct verb;
+
+/**
+ * struct ctx - one run of vfabctl
+ * @json: print JSON, @pretty: indented
+ * @list: JSON: what is printed is a list, which may be empty
+ * @lines: JSON: one object per line instead of one list
+ * @nl: NULL until something is asked
+ * @object, @verb: what is being run, for hints
+ * @subject: what error messages are about
+ */
+struct ctx {
+	bool json, pretty;
+	bool list, lines;
+	struct vfab_nl *nl;
+	const struct object *object;
+	const struct verb *verb;
+	char subject[128];
+	struct {
+		unsigned int depth;
+		bool comma;	/* something stands before, in this list or object */
+		bool opened;	/* the outermost list */
+	} out;
+};
+
+/**
+ * struct verb - one row of an object's table; a row of NULL ends it
+ * @names: the verb and its aliases, separated by blanks; empty in the only row
+ *	of an object that wants no verb
+ * @run: what it does; returns the exit status
+ * @args: for the usage line
+ * @help: what it does, in words
+ */
+struct verb {
+	const char *names;
+	int (*run)(struct ctx *c, int argc, char **argv);
+	const char *args;
+	const char *help;
+};
+
+extern const struct verb domain_verbs[], partition_verbs[], endpoint_verbs[],
+	window_verbs[], switch_verbs[], port_verbs[], link_verbs[], route_verbs[],
+	topo_verbs[], monitor_verbs[], wait_verbs[], system_verbs[];
+
+/* main.c */
+void error(const struct ctx *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void usage(const struct ctx *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
+void about(struct ctx *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void help(const struct ctx *c) __attribute__((noreturn));
+
+/* args.c: they do not return when the argument is wrong */
+
+/* --name VALUE if @value is set, else --name; an empty @name ends the list */
+struct opt {
+	const char *name;
+	const char **value;
+	bool *flag;
+};
+
+/* What may follow the domain in an address */
+enum {
+	ADDR_DOM = 1 << 0,		/* dom0 */
+	ADDR_EP = 1 << 1,		/* dom0/ep5 */
+	ADDR_EP_PORT = 1 << 2,		/* dom0/ep5/p3 */
+	ADDR_EP_SW = 1 << 3,		/* dom0/ep5/sw3 */
+	ADDR_SW = 1 << 4,		/* dom0/sw3 */
+	ADDR_SW_PORT = 1 << 5,		/* dom0/sw3/p5 */
+	ADDR_PART = 1 << 6,		/* dom0/part1 */
+};
+
+/**
+ * struct addr - an object's address; what it does not name is -1
+ * @kind: which ADDR_*, 0: no address, all domains are meant
+ * @name: of the domain, if it was not given by its id
+ */
+struct addr {
+	unsigned int kind;
+	char name[VFAB_NAME_LEN + 1];
+	uint32_t id;
+	int rank, sw, port, part;
+};
+
+int args_parse(struct ctx *c, int argc, char **argv, const struct opt *opts,
+	       int min, int max, const char **pos);
+uint64_t arg_uint(struct ctx *c, const char *what, const char *text,
+		  uint64_t min, uint64_t max);
+uint64_t arg_hex(struct ctx *c, const char *what, const char *text);
+uint64_t arg_bytes(struct ctx *c, const char *what, const char *text);
+int arg_milliseconds(struct ctx *c, const char *what, const char *text);
+uint32_t arg_mode(struct ctx *c, const char *text);
+uint32_t arg_user(struct ctx *c, const char *text);
+uint32_t arg_group(struct ctx *c, const char *text);
+void arg_uuid(struct ctx *c, const char *text, uint8_t uuid[16]);
+void arg_ranks(struct ctx *c, const char *what, const char *text,
+	       uint8_t ranks[RANK_BYTES]);
+void arg_name(struct ctx *c, const char *what, const char *text);
+bool is_domain_id(const char *text, size_t len, uint64_t *id);
+unsigned int arg_word(struct ctx *c, const char *what, const char *text,
+		      const char *const *words);
+struct addr arg_addr(struct ctx *c, const char *text, unsigned int allowed);
+bool arg_up(struct ctx *c, const char *text);
+
+/* request.c */
+struct nlmsghdr *request(struct ctx *c, uint8_t cmd, const struct addr *a);
+void put_u32(struct nlmsghdr *req, uint16_t attr, int64_t value);
+void put_ranks(struct nlmsghdr *req, uint16_t attr, const uint8_t ranks[RANK_BYTES]);
+int ask(struct ctx *c, vfab_nl_cb cb, void *data);
+int ask_all(struct ctx *c, vfab_nl_cb cb, void *data);
+int ask_change(struct ctx *c);
+
+/* A reply's attribute; 0 or "" where it is absent */
+static inline uint64_t get(const struct vfab_nl_msg *msg, uint16_t attr)
+{
+	return vfab_nl_uint(vfab_nl_attr(msg, attr));
+}
+
+static inline uint32_t get32(const struct vfab_nl_msg *msg, uint16_t attr)
+{
+	return vfab_nl_uint(vfab_nl_attr(msg, attr));
+}
+
+static inline const char *get_str(const struct vfab_nl_msg *msg, uint16_t attr)
+{
+	return vfab_nl_str(vfab_nl_attr(msg, attr));
+}
+
+static inline bool has(const struct vfab_nl_msg *msg, uint16_t attr)
+{
+	return vfab_nl_attr(msg, attr);
+}
+
+bool get_bit(const struct nlattr *bitmap, unsigned int bit);
+void device_path(char path[64], uint32_t domain, uint32_t partition);
+
+/*
+ * print.c: each value has a JSON key and a label that stands before it in
+ * text; NULL leaves it out of that form. Strings may be any bytes.
+ */
+void item(struct ctx *c, const char *addr_fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void item_end(struct ctx *c);
+void out_finish(struct ctx *c);
+void out_uint(struct ctx *c, const char *key, const char *label, uint64_t v);
+void out_str(struct ctx *c, const char *key, const char *label, const char *s);
+void out_quoted(struct ctx *c, const char *key, const char *label, const char *s);
+void out_bool(struct ctx *c, const char *key, bool v);
+void out_null(struct ctx *c, const char *key, const char *label, const char *text);
+void out_hex(struct ctx *c, const char *key, const char *label, uint64_t v);
+void out_bytes(struct ctx *c, const char *key, const char *label, uint64_t v);
+void out_limit(struct ctx *c, const char *key, const char *label, uint64_t v);
+void out_rate(struct ctx *c, const char *key, const char *label, uint64_t v);
+void out_uuid(struct ctx *c, const char *key, const char *label,
+	      const struct nlattr *uuid);
+void out_ranks(struct ctx *c, const char *key, const char *label,
+	       const struct nlattr *bitmap);
+void out_text(struct ctx *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void out_open(struct ctx *c, const char *key, char bracket);
+void out_close(struct ctx *c, char bracket);
+const char *escaped(const char *s);
+const char *word(const char *const *words, size_t n, uint32_t value);
+#define WORD(words, value) word(words, sizeof(words) / sizeof((words)[0]), value)
+
+/* What several objects' files need of each other */
+void out_link(struct ctx *c, const struct vfab_nl_msg *msg);			/* link.c */
+int show_domain(const struct vfab_nl_msg *msg, void *ctx); /* domain.c */
+int64_t now_ms(void);					/* wait.c */
+int wait_run(struct ctx *c, int argc, char **argv);
+#define WAIT_ARGS "D [--for ready|attached=N|deleted] [--timeout S]"
+extern const char wait_help[];
+
+#endif
