@@ -504,6 +504,11 @@ void vfab_comm_destroy(struct vfab_comm *c)
 	release(c);
 }
 
+void vfab_comm_set_timeout(struct vfab_comm *c, int64_t timeout)
+{
+	c->timeout = timeout;
+}
+
 void vfab_comm_abort(struct vfab_comm *c)
 {
 	comm_fail(c, ECONNRESET, c->ep->info.rank);

@@ -306,6 +306,9 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
  */
 void vfab_comm_destroy(struct vfab_comm *comm);
 
+/* How long each later call may take. A communicator starts with that of its creation. */
+void vfab_comm_set_timeout(struct vfab_comm *comm, int64_t timeout);
+
 /* End the current or next call of every rank of the group with ECONNRESET. */
 void vfab_comm_abort(struct vfab_comm *comm);
 

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of vfabperf share. */
+#ifndef VFABPERF_H
+#define VFABPERF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "vfab.h"
+
+enum {
+	EXIT_DONE = 0,
+	EXIT_VERDICT = 1,
+	EXIT_SETUP = 2,
+	EXIT_TIMEOUT = 3,
+};
+
+/* This process's part in the run. */
+struct run {
+	const char *command;	/* "lat" */
+	char **argv;		/* of the process, for the record */
+	struct vfab_ep *ep;
+	struct vfab_comm *comm;
+	uint32_t index, size;	/* in the group of ranks that take part */
+	uint32_t ranks[VFAB_MAX_WORLD];
+	double timeout;
+	bool pin;
+	const char *json;
+	bool agreed;		/* all ranks end with the same status */
+};
+
+/* What each command understands. */
+struct options {
+	const char *domain, *list;	/* --domain, --ranks */
+	uint32_t ntasks;
+	double timeout;			/* -T */
+	bool no_pin;
+	const char *json;		/* -J */
+};
+
+struct command {
+	const char *name;
+	int (*main)(int argc, char **argv);
+};
+int lat_main(int argc, char **argv);
+int bw_main(int argc, char **argv);
+int doorbell_main(int argc, char **argv);
+int coll_main(int argc, char **argv);
+
+/* main.c */
+extern const char common_usage[];
+#define COMMON_OPTIONS							\
+	{ "domain", 1, NULL, 1000 }, { "ranks", 1, NULL, 1001 },	\
+	{ "timeout", 1, NULL, 'T' }, { "json", 1, NULL, 'J' },		\
+	{ "no-pin", 0, NULL, 1002 }, { "help", 0, NULL, 'h' },		\
+	{ NULL, 0, NULL, 0 }
+int common_option(struct options *o, int c, const char *usage);
+int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int parse_size(const char *text, uint64_t *bytes);
+int parse_count(const char *text, uint64_t max, uint64_t *count);
+/* >= 0: exit with it; else this process is a rank of the run. */
+int run_start(struct run *r, const struct options *o, char **argv);
+int run_end(struct run *r, int status);
+int run_failed(const struct run *r, const char *what, int err);
+bool run_first(const struct run *r);
+void pin_to(uint32_t index);
+int cpu_count(void);
+
+/* stats.c: all of one set of times, in the unit they came in */
+struct stats {
+	size_t n;
+	double min, max, median, mean, stdev, p25, p75, p95, p99, p999;
+};
+double now_ns(void);
+void stats_of(double *x, size_t n, struct stats *s);	/* sorts @x */
+double median(double *x, size_t n);
+
+/* env.c */
+struct env {
+	char kernel[160], cpu[128], mode[16], host[65];
+	const char *commit;
+	int cpus;
+	double load, hop_ns, memcpy_gbs;
+};
+void env_get(struct env *e);
+void env_print(const struct env *e, const struct run *r);
+
+/* json.c: to a file, or nowhere */
+int json_open(const char *path);
+int json_close(void);
+void json_begin(const char *key, char bracket);
+void json_end(char bracket);
+void json_str(const char *key, const char *value);
+void json_num(const char *key, double value);
+void json_stats_us(const struct stats *ns);
+void json_head(const struct env *e, const struct run *r);
+
+/* pattern.c: inputs that differ per rank, element and iteration */
+void pattern_fill(void *buf, size_t count, enum vfab_type type,
+		  enum vfab_op op, uint32_t rank, uint32_t iter);
+size_t pattern_wrong(const void *buf, size_t count, enum vfab_type type,
+		     enum vfab_op op, uint32_t ranks, uint32_t iter);
+
+#endif
