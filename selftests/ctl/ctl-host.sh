@@ -1,0 +1,203 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# ctl-host.sh - what vfabctl does where there is no module: help, and refusals
+#
+# by example:
+#
+#	make -C tools && selftests/ctl/ctl-host.sh
+#
+# Needs no root and sends nothing but one request for the family. Prints TAP.
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/ctl/lib.sh
+. "$here/lib.sh"
+
+echo "TAP version 13"
+
+verbs='domain create
+domain delete
+domain show
+domain set
+domain wait
+partition create
+partition delete
+partition show
+partition set
+endpoint show
+endpoint set
+endpoint evict
+window show
+switch show
+switch set
+port show
+port set
+link show
+link set
+route show
+route set
+route trace
+topo
+monitor
+wait
+system show
+system set'
+
+# helps WORDS...: prints a usage line that names what was asked
+helps() {
+	vfabctl "$@" >"$out" 2>"$err" || return 1
+	while [ "${1#-}" != "$1" ]; do shift; done
+	[ ! -s "$err" ] && [ "$(wc -l <"$out")" -ge 3 ]
+}
+
+check "--help" helps --help
+check "-h" helps -h
+check "help" helps help
+try "no object" 2 'name an object'
+try "the version" 0 'vfabctl ' --version
+try "the version, short" 0 'vfabctl ' -V
+for object in $(printf '%s\n' "$verbs" | cut -d' ' -f1 | uniq); do
+	check "$object --help" helps "$object" --help
+	check "general help names $object" sh -c "vfabctl --help | grep -q '^  $object '"
+done
+while read -r object verb; do
+	# shellcheck disable=SC2086 # there may be no verb
+	check "$object${verb:+ $verb} --help" helps "$object" $verb --help
+	check "$object${verb:+ $verb} --help: usage line" \
+		grep -q "^usage: vfabctl $object${verb:+ $verb}" "$out"
+	# shellcheck disable=SC2086
+	check "$object${verb:+ $verb} -h after an argument" helps "$object" $verb dom0 -h
+done <<END
+$verbs
+END
+
+# Whatever is wrong is found before anything is sent
+try "an unknown object" 2 'no object "nothing"' nothing
+try "an ambiguous object" 2 'may be partition or port' p show
+try "an unknown verb" 2 'no verb "frob"' domain frob
+try "an ambiguous verb" 2 'may be show or set' switch s
+try "an empty object" 2 'no object ""' ''
+try "an empty verb" 2 'no verb ""' domain ''
+try "an unknown global option" 2 'no option "-x"' -x domain show
+try "an unknown long global option" 2 'no option "--jsn"' --jsn domain show
+try "an unknown option" 2 'no option "--frob"' domain show --frob
+try "an unknown short option" 2 'no option "-x"' domain show -x
+try "an option without its value" 2 '--size wants a value' domain create d1 --size
+try "an option given twice" 2 '--size is given twice' domain create d1 --size 1 --size 2
+try "a flag with a value" 2 '--force takes no value' domain delete d1 --force=yes
+try "an ambiguous option" 2 'may be --planes or --peer-death' domain create d1 --size 1 --p 3
+try "an argument too many" 2 'argument "junk" is one too many' domain show d1 junk
+try "an argument missing" 2 'an argument is missing' domain delete
+try "an argument missing after another" 2 'missing after "dom0/sw3"' switch set dom0/sw3
+
+try "create: no size" 2 '--size 1 to 1024' domain create d1
+try "create: size above" 2 \
+	'vfabctl: domain "d1": world size 2000 is above the limit 1024' domain create d1 --size 2000
+try "create: size below" 2 'world size 0 is below the limit 1' domain create d1 --size 0
+try "create: size negative" 2 'world size "-1" is not a number of 1 to 1024' domain create --size -1
+try "create: size hexadecimal" 2 '"0x10" is not a number' domain create --size 0x10
+try "create: size with junk" 2 '"8x" is not a number' domain create --size 8x
+try "create: size with a blank" 2 '" 8" is not a number' domain create --size ' 8'
+try "create: size empty" 2 '"" is not a number' domain create --size ''
+try "create: size of 2^64 + 8" 2 'above the limit' domain create --size 18446744073709551624
+try "create: planes above" 2 'planes 65 is above the limit 64' domain create --size 8 --planes 65
+try "create: planes below" 2 'planes 0 is below the limit 1' domain create --size 8 --planes 0
+try "create: mode" 2 'mode "1000" is not an octal number of 0 to 0777' \
+	domain create --size 8 --mode 1000
+try "create: mode no octal" 2 'mode "0689"' domain create --size 8 --mode 0689
+try "create: uuid" 2 'is not a UUID' domain create --size 8 --uuid 1234
+try "create: uuid too long" 2 'is not a UUID' \
+	domain create --size 8 --uuid 01234567-89ab-cdef-0123-456789abcdef0
+try "create: uuid without dashes" 2 'is not a UUID' \
+	domain create --size 8 --uuid 0123456789abcdef0123456789abcdef
+try "create: user" 2 'no user "no one"' domain create --size 8 --user 'no one'
+try "create: user number" 2 'above the limit' domain create --size 8 --user 4294967295
+try "create: group" 2 'no group "no one"' domain create --size 8 --group 'no one'
+try "create: peer death" 2 '"die" is not revoke or keep' domain create --size 8 --peer-death die
+try "create: retry timeout" 2 'retry timeout 60001 is above the limit 60000' \
+	domain create --size 8 --retry-timeout 60001
+try "create: memory limit" 2 '"12Q" is not a number of bytes' domain create --size 8 --mem-limit 12Q
+try "create: memory limit above 64 bits" 2 'above the limit' \
+	domain create --size 8 --mem-limit 17179869184G
+try "create: rate" 2 'rate 0 is below the limit 1' domain create --size 8 --rate 0
+try "create: latency" 2 'latency "fast"' domain create --size 8 --latency fast
+try "create: a name with a slash" 2 'name "a/b"' domain create a/b --size 8
+try "create: a name with a leading dot" 2 'name ".a"' domain create .a --size 8
+try "create: a long name" 2 'letter or digit and up to 31 more' \
+	domain create abcdefghijklmnopqrstuvwxyz0123456 --size 8
+try "create: a name that looks like an id" 2 'kept for domain ids' domain create dom7 --size 8
+try "create: a number as a name" 2 'kept for domain ids' domain create 7 --size 8
+try "set: nothing" 2 'nothing to set' domain set d1
+try "domain wait: state" 2 '"gone" is not ready, attached=N or deleted' domain wait d1 --for gone
+try "wait: number" 2 'endpoints 1025 is above the limit 1024' wait d1 --for attached=1025
+try "wait: timeout" 2 'timeout "soon" is not a number of seconds' wait d1 --timeout soon
+try "wait: timeout too fine" 2 'not a number of seconds' wait d1 --timeout 0.0001
+try "wait: timeout too long" 2 'above the limit' wait d1 --timeout 99999999
+
+try "address: not one" 2 'is not an address such as dom0' domain show 'dom0!'
+try "address: empty" 2 'is not an address' domain show ''
+try "address: of another kind" 2 'use one such as dom0/ep5' endpoint evict dom0/sw3
+try "address: part unknown" 2 'is not an address such as' endpoint show dom0/gpu3
+try "address: part empty" 2 'is not an address' endpoint show dom0/
+try "address: number missing" 2 'is not an address' endpoint show dom0/ep
+try "address: number with junk" 2 'is not an address' endpoint show dom0/ep3x
+try "address: twice the same" 2 'is not an address' port show dom0/ep3/ep4
+try "address: too long" 2 'not an address of this kind' port show dom0/ep3/sw4/p5
+try "address: rank above" 2 'ep1024 is above the limit ep1023' endpoint show dom0/ep1024
+try "address: switch above" 2 'sw64 is above the limit sw63' switch show dom0/sw64
+try "address: endpoint's port above" 2 'p64 is above the limit p63' port show dom0/ep3/p64
+try "address: switch's port above" 2 'p1024 is above the limit p1023' port show dom0/sw3/p1024
+try "address: partition above" 2 'part65536 is above' partition delete dom0/part65536
+try "address: domain id above" 2 'ids are at most' domain show dom2147483648
+
+try "partition create: id" 2 'partition id 65536 is above the limit 65535' partition create d1 65536
+try "partition create: id twice" 2 'given twice' partition create d1/part3 4
+try "partition create: name" 2 'name "a b"' partition create d1 1 --name 'a b'
+try "partition create: members" 2 '"0-3,5-" is not a list of ranks' \
+	partition create d1 1 --members 0-3,5-
+try "partition create: members backwards" 2 '"3-0" is not a list of ranks' \
+	partition create d1 1 --members 3-0
+try "partition set: nothing" 2 'nothing to set' partition set d1/part1
+try "partition set: rank above" 2 'rank 1024 is above the limit 1023' \
+	partition set d1/part1 --add 0,1024
+try "partition set: empty list" 2 '"" is not a list of ranks' partition set d1/part1 --del ''
+try "endpoint set: what" 2 '"kill" is not evict' endpoint set d1/ep3 kill
+try "window show: rank" 2 'rank 1024 is above the limit 1023' window show d1 --rank 1024
+try "window show: rank without domain" 2 'want a domain' window show --rank 3
+try "window show: rank twice" 2 'given twice' window show d1/ep3 --rank 4
+try "window show: handle" 2 'is not a number of 64 bits' window show d1 --handle 0xg
+try "switch set: state" 2 '"off" is not down or up' switch set d1/sw3 off
+try "port set: address" 2 'use one such as dom0/ep5/p3 or dom0/sw3/p5' port set d1/ep3 up
+try "link set: state" 2 '"sideways" is not down or up' link set d1/ep3 sideways
+try "route show: destination" 2 'destination 1024 is above the limit 1023' \
+	route show d1 --dest 1024
+try "route show: destination without domain" 2 'wants a domain' route show --dest 5
+try "route set: via what" 2 'via wants a port' route set d1 5 via
+try "route set: port" 2 'port 1024 is above' route set d1 5 via 1024
+try "route set: drop and more" 2 'one too many' route set d1 5 drop 3
+try "route set: what" 2 '"to" is not via or drop' route set d1 5 to 3
+try "route trace: source" 2 'source "a"' route trace d1 a 3
+try "route trace: destination missing" 2 'missing after "3"' route trace d1 3
+try "topo: no domain" 2 'an argument is missing' topo
+try "topo: graph as JSON" 2 '--dot goes without' topo d1 --dot -j
+try "monitor: count" 2 'count 0 is below the limit 1' monitor --count 0
+try "monitor: timeout" 2 'timeout "1,5"' monitor --timeout 1,5
+try "system set: what" 2 '"network" is not netns' system set network shared
+try "system set: mode" 2 '"both" is not exclusive or shared' system set netns both
+try "system show: an argument" 2 'one too many' system show x
+
+# What a terminal would act on is not passed on
+vfabctl domain show "$(printf 'a\033[31mb\302\233c\377')" >"$out" 2>"$err"
+check "control characters in arguments are escaped" \
+	grep -qF '"a\x1b[31mb\xc2\x9bc\xff"' "$err"
+
+if vfabctl system show >/dev/null 2>&1; then
+	echo "# the module is loaded: what is said without it is not tried"
+else
+	for command in "domain show" "domain create --size 8" "domain delete d1" "system show" \
+		"topo d1" "wait d1 --timeout 0" "route trace d1 1 2" "monitor --timeout 0"; do
+		# shellcheck disable=SC2086 # several words
+		try "no module: $command" 2 'module not loaded' $command
+	done
+fi
+
+finish
