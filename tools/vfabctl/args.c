@@ -32,8 +32,6 @@ static bool long_option(struct ctx *c, const struct opt *opts, const char *arg,
 	const char *name = arg + 2, *equals = strchr(name, '=');
 	const struct opt *o;
 
-	if (!strcmp(name, "help"))
-		help(c);
 	if (!strcmp(name, "json") || !strcmp(name, "pretty")) {
 		c->json = true;
 		c->pretty |= *name == 'p';
@@ -61,8 +59,6 @@ static void short_options(struct ctx *c, const char *arg)
 	const char *p;
 
 	for (p = arg + 1; *p; p++) {
-		if (*p == 'h')
-			help(c);
 		if (*p != 'j' && *p != 'p')
 			usage(c, "there is no option \"%s\"", escaped(arg));
 		c->json = true;
@@ -87,6 +83,10 @@ int args_parse(struct ctx *c, int argc, char **argv, const struct opt *opts,
 
 	for (i = 0; i < max; i++)
 		pos[i] = NULL;
+	/* Who asks for help gets it, whatever else is wrong */
+	for (i = 0; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			help(c);
 	for (i = 0; i < argc; i++) {
 		const char *arg = argv[i];
 

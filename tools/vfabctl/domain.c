@@ -20,6 +20,9 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 	device_path(text, get32(msg, VFAB_A_DOMAIN), 0);
 	out_str(c, "device", "device", text);
 	out_text(c, "\n   ");
+	out_rate(c, "rate", "rate", get(msg, VFAB_A_RATE));
+	out_uint(c, "latency", "latency", get(msg, VFAB_A_LATENCY));
+	out_text(c, " ns");
 	snprintf(text, sizeof(text), "%04o", get32(msg, VFAB_A_MODE));
 	out_str(c, "mode", "mode", text);
 	out_uint(c, "uid", "uid", get(msg, VFAB_A_UID));
@@ -28,6 +31,7 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 		WORD(peer_death, get32(msg, VFAB_A_PEER_DEATH)));
 	out_uint(c, "retry_timeout", "retry-timeout", get(msg, VFAB_A_RETRY_TIMEOUT));
 	out_text(c, " ms");
+	out_text(c, "\n   ");
 	out_bytes(c, "mem_used", "mem-used", get(msg, VFAB_A_MEM_USED));
 	out_limit(c, "mem_limit", "mem-limit", get(msg, VFAB_A_MEM_LIMIT));
 	out_uint(c, "generation", "generation", get(msg, VFAB_A_GENERATION));
@@ -200,7 +204,8 @@ const struct verb domain_verbs[] = {
 	  "  --peer-death POLICY  what becomes of the windows of an endpoint that ended:\n"
 	  "                       revoke them (default), or keep them for their importers\n"
 	  "  --retry-timeout MS   how long accesses wait for a lost route: 0 to 60000 (0)\n"
-	  "  --mem-limit BYTES    of all windows together, such as 512M; 0: none (0)" },
+	  "  --mem-limit BYTES    of all windows together, such as 512M; 0: no limit\n"
+	  "                       (half of the memory)" },
 	{ "delete del", delete, "D [--force]",
 	  "Delete a domain.\n"
 	  "\n"

@@ -55,12 +55,18 @@ static int show(struct ctx *c, int argc, char **argv)
 {
 	const char *pos[1];
 	struct addr a;
+	bool one;
+	int ret;
 
 	args_parse(c, argc, argv, NULL, 0, 1, pos);
 	a = link_addr(c, pos[0], ADDR_DOM | LINK_ADDRS);
+	one = a.rank >= 0 && a.sw >= 0;
+	ret = one ? DONE : in_range(c, &a, -1);
+	if (ret)
+		return ret;
 	c->list = true;
 	request(c, VFAB_CMD_LINK_GET, &a);
-	return a.rank >= 0 && a.sw >= 0 ? ask(c, show_one, c) : ask_all(c, show_one, c);
+	return one ? ask(c, show_one, c) : ask_all(c, show_one, c);
 }
 
 static int set(struct ctx *c, int argc, char **argv)

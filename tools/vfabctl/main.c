@@ -16,15 +16,15 @@
 #include "vfabctl.h"
 
 static const struct object {
-	const char *name;
+	const char *names;	/* as those of a verb */
 	const struct verb *verbs;
 	const char *help;
 } objects[] = {
 	{ "domain", domain_verbs, "scale-up domains" },
-	{ "partition", partition_verbs, "sets of endpoints that may reach one another" },
-	{ "endpoint", endpoint_verbs, "the ranks' places, and who holds them" },
+	{ "partition part", partition_verbs, "sets of endpoints that may reach one another" },
+	{ "endpoint ep", endpoint_verbs, "the ranks' places, and who holds them" },
 	{ "window", window_verbs, "exported memory, and who has imported it" },
-	{ "switch", switch_verbs, "switches, one per plane" },
+	{ "switch sw", switch_verbs, "switches, one per plane" },
 	{ "port", port_verbs, "ports of endpoints and switches" },
 	{ "link", link_verbs, "links between endpoints and switches" },
 	{ "route", route_verbs, "routing tables, and the paths between two ranks" },
@@ -52,19 +52,19 @@ void error(const struct ctx *c, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Length of the first name, which is the one that is shown. */
-static int first_name(const struct verb *v)
+/* Length of the first of several names, which is the one that is shown. */
+static int first(const char *names)
 {
-	return strcspn(v->names, " ");
+	return strcspn(names, " ");
 }
 
 static void print_command(FILE *to, const struct ctx *c)
 {
 	fputs("vfabctl", to);
 	if (c->object)
-		fprintf(to, " %s", c->object->name);
+		fprintf(to, " %.*s", first(c->object->names), c->object->names);
 	if (c->verb && *c->verb->names)
-		fprintf(to, " %.*s", first_name(c->verb), c->verb->names);
+		fprintf(to, " %.*s", first(c->verb->names), c->verb->names);
 }
 
 /* Wrong arguments: say which, and where to look. */
@@ -100,8 +100,8 @@ static void general_help(void)
 	     "Look at and change scale-up memory fabrics.\n"
 	     "\n"
 	     "objects:");
-	for (o = objects; o->name; o++)
-		printf("  %-11s%s\n", o->name, o->help);
+	for (o = objects; o->names; o++)
+		printf("  %-11.*s%s\n", first(o->names), o->names, o->help);
 	puts("\n"
 	     "options:\n"
 	     "  -j, --json     print JSON\n"
@@ -121,11 +121,11 @@ static void object_help(const struct object *o)
 {
 	const struct verb *v;
 
-	printf("%s: %s\n\n", o->name, o->help);
+	printf("%.*s: %s\n\n", first(o->names), o->names, o->help);
 	for (v = o->verbs; v->names; v++)
-		printf("  vfabctl %s %.*s%s%s\n", o->name, first_name(v), v->names,
-		       *v->args ? " " : "", v->args);
-	printf("\n'vfabctl %s VERB --help' says more.\n", o->name);
+		printf("  vfabctl %.*s %.*s%s%s\n", first(o->names), o->names,
+		       first(v->names), v->names, *v->args ? " " : "", v->args);
+	printf("\n'vfabctl %.*s VERB --help' says more.\n", first(o->names), o->names);
 }
 
 /* Of what is being run. */
@@ -166,12 +166,13 @@ static const struct object *find_object(struct ctx *c, const char *text)
 	const struct object *o, *found = NULL;
 	int how;
 
-	for (o = objects; o->name; o++) {
-		how = match(o->name, text);
+	for (o = objects; o->names; o++) {
+		how = match(o->names, text);
 		if (how == 2)
 			return o;
 		if (how && found)
-			usage(c, "object \"%s\" may be %s or %s", text, found->name, o->name);
+			usage(c, "object \"%s\" may be %.*s or %.*s", text,
+			      first(found->names), found->names, first(o->names), o->names);
 		if (how)
 			found = o;
 	}
@@ -190,13 +191,13 @@ static const struct verb *find_verb(struct ctx *c, const char *text)
 		if (how == 2)
 			return v;
 		if (how && found)
-			usage(c, "verb \"%s\" may be %.*s or %.*s", text, first_name(found),
-			      found->names, first_name(v), v->names);
+			usage(c, "verb \"%s\" may be %.*s or %.*s", text, first(found->names),
+			      found->names, first(v->names), v->names);
 		if (how)
 			found = v;
 	}
 	if (!found)
-		usage(c, "a %s has no verb \"%s\"", c->object->name, escaped(text));
+		usage(c, "there is no verb \"%s\"", escaped(text));
 	return found;
 }
 

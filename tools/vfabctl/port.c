@@ -37,9 +37,13 @@ static int show(struct ctx *c, int argc, char **argv)
 {
 	const char *pos[1];
 	struct addr a;
+	int ret;
 
 	args_parse(c, argc, argv, NULL, 0, 1, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_EP | ADDR_EP_PORT | ADDR_SW | ADDR_SW_PORT);
+	ret = a.port < 0 ? in_range(c, &a, -1) : DONE;
+	if (ret)
+		return ret;
 	c->list = true;
 	request(c, VFAB_CMD_PORT_GET, &a);
 	return a.port >= 0 ? ask(c, show_one, c) : ask_all(c, show_one, c);

@@ -65,6 +65,49 @@ int ask_all(struct ctx *c, vfab_nl_cb cb, void *data)
 	return status(c, vfab_nl_dump(c->nl, cb, data));
 }
 
+struct bounds {
+	struct ctx *c;
+	int64_t rank, sw;
+};
+
+static int check_bounds(const struct vfab_nl_msg *msg, void *data)
+{
+	uint32_t world = get32(msg, VFAB_A_WORLD), planes = get32(msg, VFAB_A_PLANES);
+	struct bounds *b = data;
+
+	if (b->rank < world && b->sw < planes)
+		return DONE;
+	if (b->rank >= world)
+		error(b->c, "rank %lld is not below the world size %u", (long long)b->rank, world);
+	else
+		error(b->c, "switch %lld is not below the number of planes %u",
+		      (long long)b->sw, planes);
+	return REFUSED;
+}
+
+/**
+ * in_range - before a dump: does the domain have what is asked for
+ * @a: the address; its domain, rank, switch and port (of a switch) are looked at
+ * @dest: another rank, or -1
+ *
+ * A dump of something that is not there would be empty, not refused.
+ */
+int in_range(struct ctx *c, const struct addr *a, int64_t dest)
+{
+	struct bounds b = { .c = c, .rank = a->rank, .sw = a->sw };
+	struct addr domain = *a;
+
+	if (b.rank < dest)
+		b.rank = dest;
+	if (!a->kind || (b.rank < 0 && b.sw < 0))
+		return DONE;
+	domain.rank = -1;
+	domain.sw = -1;
+	domain.port = -1;
+	request(c, VFAB_CMD_DOMAIN_GET, &domain);
+	return ask(c, check_bounds, &b);
+}
+
 static int show_changed(const struct vfab_nl_msg *msg, void *data)
 {
 	struct ctx *c = data;

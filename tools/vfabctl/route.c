@@ -29,6 +29,8 @@ static int show(struct ctx *c, int argc, char **argv)
 	int64_t v_dest = -1;
 	const char *pos[1];
 	struct addr a;
+	bool one;
+	int ret;
 
 	args_parse(c, argc, argv, opts, 0, 1, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_SW);
@@ -36,10 +38,14 @@ static int show(struct ctx *c, int argc, char **argv)
 		usage(c, "--dest wants a domain");
 	if (dest)
 		v_dest = arg_uint(c, "destination", dest, 0, VFAB_MAX_WORLD - 1);
+	one = a.sw >= 0 && dest;
+	ret = one ? DONE : in_range(c, &a, v_dest);
+	if (ret)
+		return ret;
 	c->list = true;
 	req = request(c, VFAB_CMD_ROUTE_GET, &a);
 	put_u32(req, VFAB_A_DEST, v_dest);
-	return a.sw >= 0 && dest ? ask(c, show_entry, c) : ask_all(c, show_entry, c);
+	return one ? ask(c, show_entry, c) : ask_all(c, show_entry, c);
 }
 
 static int set(struct ctx *c, int argc, char **argv)

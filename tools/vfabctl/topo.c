@@ -202,7 +202,7 @@ static void show_matrix(struct topo *t, uint32_t group)
 	out_uint(c, "planes", "planes", t->planes);
 	out_uint(c, "group", NULL, group);
 	if (group > 1)
-		out_text(c, "\ngroups of %u ranks; a cell is their worst pair (see --ranks)", group);
+		out_text(c, "\ngroups of %u ranks; a cell is the worst pair (see --ranks)", group);
 	out_text(c, "\n\n%*s", width, "");
 	for (a = 0; a < t->world; a += group) {
 		range(text, a, group_end(t, a, group));

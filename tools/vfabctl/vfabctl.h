@@ -138,6 +138,7 @@ void put_ranks(struct nlmsghdr *req, uint16_t attr, const uint8_t ranks[RANK_BYT
 int ask(struct ctx *c, vfab_nl_cb cb, void *data);
 int ask_all(struct ctx *c, vfab_nl_cb cb, void *data);
 int ask_change(struct ctx *c);
+int in_range(struct ctx *c, const struct addr *a, int64_t dest);
 
 /* A reply's attribute; 0 or "" where it is absent */
 static inline uint64_t get(const struct vfab_nl_msg *msg, uint16_t attr)

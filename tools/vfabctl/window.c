@@ -32,6 +32,7 @@ static int show(struct ctx *c, int argc, char **argv)
 	struct nlmsghdr *req;
 	const char *pos[1];
 	struct addr a;
+	int ret;
 
 	args_parse(c, argc, argv, opts, 0, 1, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_EP);
@@ -43,6 +44,9 @@ static int show(struct ctx *c, int argc, char **argv)
 		a.rank = arg_uint(c, "rank", rank, 0, VFAB_MAX_WORLD - 1);
 	if (handle)
 		v_handle = arg_hex(c, "handle", handle);
+	ret = in_range(c, &a, -1);
+	if (ret)
+		return ret;
 	c->list = true;
 	req = request(c, VFAB_CMD_WINDOW_GET, &a);
 	if (!handle)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Completion of vfabctl for bash. By example:
+#
+#	. tools/vfabctl/completion.bash
+#	vfabctl ro<TAB> tr<TAB> ra<TAB>
+
+_vfabctl_domains() {
+	vfabctl -j domain show 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p'
+}
+
+# _vfabctl_verbs OBJECT
+_vfabctl_verbs() {
+	case $1 in
+	domain)		echo create delete show set wait ;;
+	partition)	echo create delete show set ;;
+	endpoint)	echo show set evict ;;
+	switch|port|link|system) echo show set ;;
+	window)		echo show ;;
+	route)		echo show set trace ;;
+	esac
+}
+
+# _vfabctl_options OBJECT VERB
+_vfabctl_options() {
+	case "$1 $2" in
+	"domain create")
+		echo --size --planes --rate --latency --uuid --mode --user --group \
+			--peer-death --retry-timeout --mem-limit ;;
+	"domain set")		echo --peer-death --retry-timeout --mem-limit ;;
+	"domain delete")	echo --force ;;
+	"domain wait"|wait*)	echo --for --timeout ;;
+	"partition create")	echo --name --members ;;
+	"partition set")	echo --add --del ;;
+	"window show")		echo --rank --handle ;;
+	"route show")		echo --dest ;;
+	topo*)			echo --ranks --dot ;;
+	monitor*)		echo --timeout --count ;;
+	esac
+	echo --help --json --pretty
+}
+
+# _vfabctl_parts OBJECT: what may follow the domain in an address
+_vfabctl_parts() {
+	case $1 in
+	partition)	echo part ;;
+	endpoint|window) echo ep ;;
+	switch|route)	echo sw ;;
+	port|link)	echo ep sw ;;
+	esac
+}
+
+# _vfabctl_position OBJECT VERB N CUR: the N-th positional argument
+_vfabctl_position() {
+	local part
+
+	case "$1 $2 $3" in
+	"domain create 1"|"system show 1")	;;
+	"system set 1")		echo netns ;;
+	"system set 2")		echo exclusive shared ;;
+	"endpoint set 2")	echo evict ;;
+	"switch set 2"|"port set 2"|"link set 2") echo up down ;;
+	"route set 3")		echo via drop ;;
+	*" 1")
+		if [[ $4 != */* ]]; then
+			_vfabctl_domains
+			return
+		fi
+		for part in $(_vfabctl_parts "$1"); do
+			echo "${4%%/*}/$part"
+		done ;;
+	esac
+}
+
+_vfabctl() {
+	local cur=$2 prev=$3 object='' verb='' position=0 words='' i
+	local objects='domain partition endpoint window switch port link route topo monitor wait system'
+
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--force|--ranks|--dot|--json|--pretty|--help|--version|-[jphV]*) ;;
+		--*)	((i++)) ;;	# its value
+		*)
+			if [ -z "$object" ]; then
+				object=${COMP_WORDS[i]}
+				case $object in
+				topo|monitor|wait) verb=- ;;
+				esac
+			elif [ -z "$verb" ]; then
+				case ${COMP_WORDS[i]} in
+				add)		verb=create ;;
+				del)		verb=delete ;;
+				list|ls)	verb=show ;;
+				*)		verb=${COMP_WORDS[i]} ;;
+				esac
+			else
+				((position++))
+			fi ;;
+		esac
+	done
+
+	case $prev in
+	--peer-death)	words='revoke keep' ;;
+	--for)		words='ready deleted attached=' ;;
+	--user)		words=$(compgen -u) ;;
+	--group)	words=$(compgen -g) ;;
+	--force|--ranks|--dot|--json|--pretty|--help)
+		prev= ;;
+	esac
+	if [ -n "$words" ]; then
+		:
+	elif [[ $prev == --* ]]; then
+		return		# a value that only the user knows
+	elif [[ $cur == -* ]]; then
+		words=$(_vfabctl_options "$object" "$verb")
+		[ -n "$object" ] || words='--help --json --pretty --version'
+	elif [ -z "$object" ]; then
+		words=$objects
+	elif [ -z "$verb" ]; then
+		words=$(_vfabctl_verbs "$object")
+	else
+		words=$(_vfabctl_position "$object" "$verb" $((position + 1)) "$cur")
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+	[[ ${COMPREPLY[0]-} != */* && ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null
+}
+complete -F _vfabctl vfabctl
