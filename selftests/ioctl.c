@@ -831,7 +831,7 @@ TEST_F(fabric, eventfd_refused)
 	arg.fd = 999;
 	EXPECT_IOCTL_FAILS(EBADF, self->fd, VFAB_IOC_EVENTFD, &arg);
 	arg.fd = -2;
-	EXPECT_IOCTL_FAILS(EINVAL, self->fd, VFAB_IOC_EVENTFD, &arg);
+	EXPECT_IOCTL_FAILS(EBADF, self->fd, VFAB_IOC_EVENTFD, &arg);
 	ASSERT_EQ(0, pipe(pipes));
 	arg.fd = pipes[0];
 	EXPECT_IOCTL_FAILS(EINVAL, self->fd, VFAB_IOC_EVENTFD, &arg);
