@@ -71,8 +71,9 @@ static int wait_ring(struct bell *b, int kind)
 		return 0;
 	}
 	do {
+		/* Without a timer, as the others; a loss ends it. */
 		ret = vfab_wait(b->run.ep, VECTOR, &b->seen, &b->loss,
-				b->run.timeout * VFAB_SECOND);
+				VFAB_FOREVER);
 		if (ret == -ECONNRESET && !vfab_peer(b->run.ep, b->peer, &p) &&
 		    p.state == VFAB_PEER_HELD)
 			ret = -EAGAIN;	/* the loss was somebody else's */

@@ -188,8 +188,10 @@ void env_print(const struct env *e, const struct run *r)
 	       info->world, e->cpus, (double)r->size / e->cpus);
 	printf("# mode %s, kernel %s, cpu %s, load %.2f\n", e->mode, e->kernel,
 	       e->cpu, e->load);
-	printf("# calibration: cache-line hop %.0f ns, memcpy of 1 MiB %.2f GB/s\n",
-	       e->hop_ns, e->memcpy_gbs);
+	printf("# calibration: ");
+	if (e->hop_ns)
+		printf("cache-line hop %.0f ns, ", e->hop_ns);
+	printf("memcpy of 1 MiB %.2f GB/s\n", e->memcpy_gbs);
 	if (!strcmp(e->mode, "TCG"))
 		printf("# these are an emulator's times: compare counts and ratios only\n");
 }

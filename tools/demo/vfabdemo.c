@@ -1,0 +1,662 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vfabdemo: one process per rank of a domain; bytes, collectives, a plane
+ * down, a rank cut off under traffic, and the rank back. By example:
+ *
+ *	vfabctl domain create --size 72
+ *	vfabdemo
+ *
+ * One line per fact; exit status 0 only if all of them held.
+ *
+ * The parent leads the processes through phases: it sets the phase in shared
+ * memory and waits until each process has been through it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <libgen.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "vfab.h"
+
+#define TAG		UINT64_C(0x64656d6f0000)	/* + phase for groups */
+#define ELEMENTS	4096		/* of a verified all-reduce */
+#define TRAFFIC_ELEMENTS 512
+#define ROUNDS		5
+#define PINGS		500
+#define LINE		64
+
+enum phase {
+	ATTACH = 1,	/* attach, export a window */
+	MAP,		/* map everybody's windows, write into each */
+	CHECK,		/* what everybody wrote is there */
+	GROUP,		/* all-reduces over all */
+	LATENCY,	/* rank 0 and 1 */
+	TRAFFIC,	/* all-reduces until one fails */
+	SURVIVE,	/* all-reduces without the rank that was cut off */
+	RESTORE,	/* all-reduces over all again */
+	PHASES
+};
+
+struct rank {
+	_Atomic uint32_t done;		/* phase that it has been through */
+	_Atomic uint32_t rounds;	/* all-reduces of the traffic */
+	_Atomic uint32_t min_paths, max_paths;
+	int err;			/* that ended the traffic */
+	uint32_t lost;
+	double when, meeting;
+	char why[160];
+};
+
+static struct shared {
+	_Atomic uint32_t phase;
+	_Atomic uint32_t arrivals;
+	double latency[PINGS];
+	struct rank rank[VFAB_MAX_WORLD];
+} *sh;
+
+static struct {
+	const char *domain;
+	char vfabctl[PATH_MAX];
+	double bound, timeout;
+	uint32_t world, cut, plane, planes, id;
+	pid_t pids[VFAB_MAX_WORLD];
+	double began;
+} demo = { .bound = 1, .timeout = 120 };
+
+/* One process's part. */
+static struct vfab_ep *ep;
+static uint32_t me;
+static struct vfab_mem mine, theirs[VFAB_MAX_WORLD];
+static float in[ELEMENTS], out[ELEMENTS];
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, double s)
+{
+	struct timespec ts = { s, (s - (long)s) * 1e9 };
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &ts, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The processes */
+
+static void __attribute__((noreturn, format(printf, 1, 2)))
+give_up(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(sh->rank[me].why, sizeof(sh->rank[me].why), fmt, ap);
+	va_end(ap);
+	_exit(1);
+}
+
+static void must(const char *what, int ret)
+{
+	if (ret)
+		give_up("%s: %s", what, vfab_strerror(ret));
+}
+
+static uint64_t stamp(uint32_t from, uint32_t to)
+{
+	return UINT64_C(0x5641420000000000) | (uint64_t)from << 16 | to;
+}
+
+/* Where @from writes in every window: a line of its own. */
+static uint64_t *slot(const struct vfab_mem *mem, uint32_t from)
+{
+	return (uint64_t *)((char *)mem->addr + (size_t)from * LINE);
+}
+
+static void map_all(void)
+{
+	uint64_t handle;
+	uint32_t i, k;
+
+	for (k = 1; k < demo.world; k++) {
+		i = (me + k) % demo.world;
+		must("looking for a window",
+		     vfab_lookup(ep, i, TAG, demo.timeout * VFAB_SECOND, &handle));
+		must("mapping a window",
+		     vfab_import(ep, handle, VFAB_ACCESS_WRITE,
+				 VFAB_LOSS_ABSORB, &theirs[i]));
+		*slot(&theirs[i], me) = stamp(me, i);
+	}
+}
+
+static void check_stamps(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < demo.world; i++)
+		if (i != me && *slot(&mine, i) != stamp(i, me))
+			give_up("rank %u's bytes are not here: %#llx", i,
+				(unsigned long long)*slot(&mine, i));
+}
+
+/* One all-reduce, each element checked; ranks[] is sum and number of ranks. */
+static int verified(struct vfab_comm *comm, uint32_t skip, uint32_t round,
+		    uint32_t count)
+{
+	uint32_t n = vfab_comm_size(comm), i;
+	uint64_t ranks = (uint64_t)demo.world * (demo.world - 1) / 2 -
+			 (n < demo.world ? skip : 0);
+	int ret;
+
+	for (i = 0; i < count; i++)
+		in[i] = 3 * me + (7 * i + round) % 251;
+	ret = vfab_allreduce(comm, in, out, count, VFAB_F32, VFAB_SUM);
+	for (i = 0; i < count && !ret; i++)
+		if (out[i] != 3 * ranks + n * ((7 * i + round) % 251))
+			give_up("all-reduce %u: element %u is %g", round, i, out[i]);
+	return ret;
+}
+
+/* Meet @phase's group, all but @skip if that is a rank, and compute. */
+static struct vfab_comm *group(enum phase phase, uint32_t skip, uint32_t rounds)
+{
+	uint32_t ranks[VFAB_MAX_WORLD], n = 0, i;
+	struct vfab_comm *comm;
+	double t = now();
+
+	for (i = 0; i < demo.world; i++)
+		if (i != skip)
+			ranks[n++] = i;
+	must("meeting the group",
+	     vfab_comm_create(ep, ranks, n, TAG + phase,
+			      demo.timeout * VFAB_SECOND, &comm));
+	sh->rank[me].meeting = now() - t;
+	for (i = 0; i < rounds; i++)
+		must("all-reduce", verified(comm, skip, i, ELEMENTS));
+	return comm;
+}
+
+/* Rank 0 and 1 store into each other's windows, on a line behind the slots. */
+static void ping_pong(void)
+{
+	volatile uint64_t *here = slot(&mine, demo.world);
+	volatile uint64_t *there = slot(&theirs[!me], demo.world);
+	double t, end = now() + demo.timeout;
+	uint32_t i;
+
+	for (i = 1; i <= PINGS; i++) {
+		t = now();
+		if (!me)
+			__atomic_store_n(there, i, __ATOMIC_RELEASE);
+		while (__atomic_load_n(here, __ATOMIC_ACQUIRE) != i)
+			if (now() > end)
+				give_up("message %u did not come", i);
+		if (me)
+			__atomic_store_n(there, i, __ATOMIC_RELEASE);
+		else
+			sh->latency[i - 1] = (now() - t) / 2;
+	}
+}
+
+static void look_at_paths(void)
+{
+	uint32_t i, min = UINT32_MAX, max = 0;
+	struct vfab_peer p;
+
+	for (i = 0; i < demo.world; i++) {
+		if (i == me || vfab_peer(ep, i, &p))
+			continue;
+		min = p.paths < min ? p.paths : min;
+		max = p.paths > max ? p.paths : max;
+	}
+	sh->rank[me].min_paths = min;
+	sh->rank[me].max_paths = max;
+}
+
+/* All-reduces until one fails; then nothing of the lost peer is readable. */
+static void traffic(struct vfab_comm *comm)
+{
+	struct rank *r = &sh->rank[me];
+	uint32_t i, round;
+	int ret;
+
+	for (round = 0;; round++) {
+		ret = verified(comm, VFAB_RANK_ANY, round, TRAFFIC_ELEMENTS);
+		if (ret)
+			break;
+		look_at_paths();
+		r->rounds++;
+	}
+	r->when = now();
+	r->err = ret;
+	r->lost = vfab_comm_lost_rank(comm);
+	snprintf(r->why, sizeof(r->why), "%s", vfab_strerror(ret));
+	vfab_comm_destroy(comm);
+	for (i = 0; i < demo.world; i++)
+		if (i != me && (me == demo.cut || i == demo.cut) &&
+		    *slot(&theirs[i], i) != UINT64_MAX)
+			give_up("after the cut, rank %u's memory still reads %#llx",
+				i, (unsigned long long)*slot(&theirs[i], i));
+}
+
+static void enter(enum phase phase)
+{
+	uint32_t p;
+
+	if (phase > ATTACH) {
+		sh->rank[me].done = phase - 1;
+		sh->arrivals++;
+		futex_wake(&sh->arrivals);
+	}
+	while ((p = sh->phase) < phase)
+		futex_wait(&sh->phase, p, 1000);
+}
+
+static void __attribute__((noreturn)) process(void)
+{
+	struct vfab_comm *comm;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	enter(ATTACH);
+	must("attaching", vfab_open(&ep, demo.domain, me));
+	must("a window", vfab_window_alloc(ep, (demo.world + 1) * LINE, TAG,
+					   VFAB_ACCESS_WRITE, &mine));
+	enter(MAP);
+	map_all();
+	enter(CHECK);
+	check_stamps();
+	enter(GROUP);
+	comm = group(GROUP, VFAB_RANK_ANY, ROUNDS);
+	enter(LATENCY);
+	if (me < 2)
+		ping_pong();
+	enter(TRAFFIC);
+	traffic(comm);
+	enter(SURVIVE);
+	if (me != demo.cut)
+		vfab_comm_destroy(group(SURVIVE, demo.cut, ROUNDS));
+	enter(RESTORE);
+	comm = group(RESTORE, VFAB_RANK_ANY, ROUNDS);
+	look_at_paths();
+	vfab_comm_destroy(comm);
+	enter(PHASES);
+	vfab_close(ep);
+	_exit(0);
+}
+
+/* The parent */
+
+static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("[%6.1f s] ", now() - demo.began);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static int __attribute__((format(printf, 1, 2))) fail(const char *fmt, ...)
+{
+	uint32_t i;
+	va_list ap;
+
+	fflush(stdout);
+	fputs("vfabdemo: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	for (i = 0; i < demo.world; i++)
+		if (demo.pids[i] > 0)
+			kill(demo.pids[i], SIGKILL);
+	return 1;
+}
+
+/* Has one of the processes ended before its time? */
+static int casualty(void)
+{
+	uint32_t i;
+	int st;
+
+	for (i = 0; i < demo.world; i++) {
+		if (waitpid(demo.pids[i], &st, WNOHANG) != demo.pids[i])
+			continue;
+		demo.pids[i] = 0;
+		if (WIFSIGNALED(st))
+			return fail("rank %u was killed by signal %d (%s)", i,
+				    WTERMSIG(st), strsignal(WTERMSIG(st)));
+		return fail("rank %u: %s", i, sh->rank[i].why);
+	}
+	return 0;
+}
+
+/* Wait until @all says yes for every rank. */
+static int wait_all(bool (*all)(uint32_t rank), const char *what, double timeout)
+{
+	double end = now() + timeout;
+	uint32_t seen, i;
+
+	for (;;) {
+		seen = sh->arrivals;
+		for (i = 0; i < demo.world && all(i); i++)
+			;
+		if (i == demo.world)
+			return 0;
+		if (casualty())
+			return 1;
+		if (now() > end)
+			return fail("rank %u has not %s within %.0f s", i, what,
+				    timeout);
+		futex_wait(&sh->arrivals, seen, .02);
+	}
+}
+
+static bool been_through(uint32_t i)
+{
+	return sh->rank[i].done >= sh->phase;
+}
+
+static void start(enum phase phase)
+{
+	sh->phase = phase;
+	futex_wake(&sh->phase);
+}
+
+static int run(enum phase phase, const char *what)
+{
+	start(phase);
+	return wait_all(been_through, what, demo.timeout);
+}
+
+/* As the user would type it. */
+static int vfabctl(const char *object, const char *state)
+{
+	char *argv[] = { "vfabctl", "link", "set", (char *)object,
+			 (char *)state, NULL };
+	extern char **environ;
+	pid_t pid;
+	int st;
+
+	printf("$ vfabctl link set %s %s\n", object, state);
+	fflush(stdout);
+	if (posix_spawnp(&pid, demo.vfabctl, NULL, NULL, argv, environ) ||
+	    waitpid(pid, &st, 0) != pid)
+		return fail("%s: %s", demo.vfabctl, strerror(errno));
+	if (st)
+		return fail("%s link set %s %s did not succeed", demo.vfabctl,
+			    object, state);
+	return 0;
+}
+
+static uint32_t rounds_before[VFAB_MAX_WORLD], want_paths;
+
+static bool went_on(uint32_t i)
+{
+	return sh->rank[i].rounds >= rounds_before[i] + 3 &&
+	       sh->rank[i].min_paths == want_paths &&
+	       sh->rank[i].max_paths == want_paths;
+}
+
+static int wait_for_traffic(uint32_t paths)
+{
+	uint32_t i;
+
+	for (i = 0; i < demo.world; i++)
+		rounds_before[i] = sh->rank[i].rounds;
+	want_paths = paths;
+	return wait_all(went_on, "made 3 all-reduces over all paths that are left",
+			demo.timeout);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double slowest_meeting(uint32_t skip)
+{
+	double t = 0;
+	uint32_t i;
+
+	for (i = 0; i < demo.world; i++)
+		if (i != skip && sh->rank[i].meeting > t)
+			t = sh->rank[i].meeting;
+	return t;
+}
+
+static int bytes_and_sums(void)
+{
+	uint32_t n = demo.world;
+
+	if (run(ATTACH, "attached"))
+		return 1;
+	say("%u processes attached to dom%u, one per rank", n, demo.id);
+	if (run(MAP, "mapped all windows") || run(CHECK, "found its peers' bytes"))
+		return 1;
+	say("%u windows are mapped by all others (%u mappings); each holds the bytes that every peer stored",
+	    n, n * (n - 1));
+	if (run(GROUP, "finished the all-reduces"))
+		return 1;
+	say("%d all-reduces of %zu KiB over %u ranks, each element right at each rank (to meet took %.2f s)",
+	    ROUNDS, ELEMENTS * sizeof(float) / 1024, n,
+	    slowest_meeting(VFAB_RANK_ANY));
+	if (run(LATENCY, "finished the latency run"))
+		return 1;
+	qsort(sh->latency, PINGS, sizeof(double), by_value);
+	say("latency rank 0 to 1, %d stores to and fro: min %.2f us, median %.2f us, 99%% %.2f us",
+	    PINGS, sh->latency[0] * 1e6, sh->latency[PINGS / 2] * 1e6,
+	    sh->latency[PINGS * 99 / 100] * 1e6);
+	return 0;
+}
+
+static int plane_down(void)
+{
+	char object[48];
+
+	start(TRAFFIC);
+	if (wait_for_traffic(demo.planes))
+		return 1;
+	say("traffic runs: all-reduces over %u paths from each rank to each",
+	    demo.planes);
+	snprintf(object, sizeof(object), "dom%u/sw%u", demo.id, demo.plane);
+	if (vfabctl(object, "down") || wait_for_traffic(demo.planes - 1))
+		return 1;
+	say("plane %u is down: the all-reduces go on; the route view of each rank shows %u paths to each peer",
+	    demo.plane, demo.planes - 1);
+	return 0;
+}
+
+static int cut_off(void)
+{
+	double before, after, slowest = 0;
+	uint32_t i, last = 0, named = 0;
+	char object[48];
+
+	snprintf(object, sizeof(object), "dom%u/ep%u", demo.id, demo.cut);
+	before = now();
+	if (vfabctl(object, "down"))
+		return 1;
+	after = now();
+	if (wait_all(been_through, "got its error", demo.timeout))
+		return 1;
+	for (i = 0; i < demo.world; i++) {
+		const struct rank *r = &sh->rank[i];
+
+		if (r->err != -ECONNRESET)
+			return fail("rank %u ended with: %s", i, r->why);
+		named += r->lost == demo.cut;
+		if (r->when > slowest) {
+			slowest = r->when;
+			last = i;
+		}
+	}
+	say("rank %u is cut off: all %u ranks got their error, %u named rank %u; the slowest (rank %u) %.3f s after the command began, %.3f s after it returned",
+	    demo.cut, demo.world, named, demo.cut, last, slowest - before,
+	    slowest - after);
+	if (slowest - before > demo.bound)
+		return fail("that is above the bound of %g s", demo.bound);
+	if (named < demo.world - 1)
+		return fail("all peers should have named rank %u", demo.cut);
+	say("that is within the bound of %g s; no mapping reads rank %u's memory any more, nor it any other",
+	    demo.bound, demo.cut);
+	if (run(SURVIVE, "finished the all-reduces of those who are left"))
+		return 1;
+	say("the other %u made a new group (%.2f s): %d all-reduces, each element right",
+	    demo.world - 1, slowest_meeting(demo.cut), ROUNDS);
+	return 0;
+}
+
+static bool all_paths(uint32_t i)
+{
+	return sh->rank[i].min_paths == demo.planes;
+}
+
+static int restore(void)
+{
+	char object[48];
+
+	snprintf(object, sizeof(object), "dom%u/ep%u", demo.id, demo.cut);
+	if (vfabctl(object, "up"))
+		return 1;
+	snprintf(object, sizeof(object), "dom%u/sw%u", demo.id, demo.plane);
+	if (vfabctl(object, "up") || run(RESTORE, "finished the all-reduces") ||
+	    wait_all(all_paths, "all its paths back", 0))
+		return 1;
+	say("restored: %u ranks again (%.2f s): %d all-reduces, each element right, over %u paths",
+	    demo.world, slowest_meeting(VFAB_RANK_ANY), ROUNDS, demo.planes);
+	return 0;
+}
+
+static int finish(void)
+{
+	uint32_t i;
+	int st;
+
+	start(PHASES);
+	for (i = 0; i < demo.world; i++)
+		if (waitpid(demo.pids[i], &st, 0) != demo.pids[i] || st)
+			return fail("rank %u did not end well", i);
+	say("all of it held");
+	return 0;
+}
+
+static int begin(void)
+{
+	struct vfab_info info;
+	int ret;
+
+	ret = vfab_find(demo.domain, NULL, 0, &info);
+	if (ret) {
+		fprintf(stderr, "vfabdemo: %s\n", vfab_strerror(ret));
+		return 2;
+	}
+	if (info.world < 3 || info.planes < 2) {
+		fprintf(stderr, "vfabdemo: dom%u has %u ranks and %u planes: 3 and 2 are the least\n",
+			info.domain, info.world, info.planes);
+		return 2;
+	}
+	demo.id = info.domain;
+	demo.world = info.world;
+	demo.planes = info.planes;
+	demo.cut = info.world > 5 ? 5 : info.world - 1;
+	demo.plane = info.planes > 3 ? 3 : info.planes - 1;
+	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (sh == MAP_FAILED) {
+		perror("vfabdemo");
+		return 2;
+	}
+	demo.began = now();
+	for (me = 0; me < demo.world; me++) {
+		demo.pids[me] = fork();
+		if (!demo.pids[me])
+			process();
+		if (demo.pids[me] < 0) {
+			fail("fork: %s", strerror(errno));
+			return 2;
+		}
+	}
+	return 0;
+}
+
+static void find_vfabctl(void)
+{
+	ssize_t len = readlink("/proc/self/exe", demo.vfabctl,
+			       sizeof(demo.vfabctl) - 16);
+
+	demo.vfabctl[len > 0 ? len : 0] = 0;
+	strcat(dirname(demo.vfabctl), "/vfabctl");
+	if (access(demo.vfabctl, X_OK))
+		strcpy(demo.vfabctl, "vfabctl");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "domain", 1, NULL, 'd' }, { "vfabctl", 1, NULL, 'c' },
+		{ "bound", 1, NULL, 'b' }, { "timeout", 1, NULL, 't' },
+		{ "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 }
+	};
+	int c, ret;
+
+	find_vfabctl();
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (c) {
+		case 'd':
+			demo.domain = optarg;
+			break;
+		case 'c':
+			snprintf(demo.vfabctl, sizeof(demo.vfabctl), "%s", optarg);
+			break;
+		case 'b':
+			demo.bound = strtod(optarg, NULL);
+			break;
+		case 't':
+			demo.timeout = strtod(optarg, NULL);
+			break;
+		default:
+			fprintf(c == 'h' ? stdout : stderr,
+				"Usage: vfabdemo [--domain=DOMAIN] [--vfabctl=PATH] [--bound=S] [--timeout=S]\n"
+				"Show a domain at work with a process per rank, lose a plane and a rank\n"
+				"under traffic, and get them back. Needs the right to change the domain.\n\n"
+				"  --bound=S    longest time from the cut to every rank's error (default 1)\n"
+				"  --timeout=S  longest time of any other step (default 120)\n");
+			return c == 'h' ? 0 : 2;
+		}
+	}
+	if (optind < argc || demo.bound <= 0 || demo.timeout <= 0) {
+		fputs("vfabdemo: wrong usage. Try --help.\n", stderr);
+		return 2;
+	}
+	ret = begin();
+	if (!ret)
+		ret = bytes_and_sums() || plane_down() || cut_off() ||
+		      restore() || finish();
+	return ret;
+}
