@@ -214,14 +214,16 @@ TEST_F_TIMEOUT(bell, ping_pong, 60)
 			if (ret)
 				break;
 			*rounds = i;
-			if (vft_now() > start + 15 * VFT_SEC)
+			if (vft_now() > start + 6 * VFT_SEC)
 				break;
 		}
 	}
 	EXPECT_EQ(0, ret) {
 		TH_LOG("round %u of %u: %s", i, ROUNDS, strerror(-ret));
 	}
-	EXPECT_LT(1000, i);
+	EXPECT_LT(500, i) {
+		TH_LOG("only %u rounds", i);
+	}
 	if (i == ROUNDS) {
 		EXPECT_EQ(0, vft_wait_pid(pid, 6000));
 	} else {

@@ -549,7 +549,7 @@ static void copy_words(uint64_t *to, const char *own)
 TEST_F_TIMEOUT(loss, nothing_gets_through, 60)
 {
 	const struct cause *c = &variant->c;
-	unsigned int rounds = c->restore ? 10 : 1, scenes = c->restore ? 1 : 2, round, i, k;
+	unsigned int rounds = c->restore ? 8 : 1, scenes = c->restore ? 1 : 2, round, i, k;
 	uint64_t was[ARRAY_SIZE(places) * 16], is[ARRAY_SIZE(places) * 16];
 	unsigned int seed = 7;
 	struct scene s;
@@ -1114,7 +1114,7 @@ TEST_F_TIMEOUT(pair, fork_storm, 60)
 		}
 		_exit(0);
 	}
-	for (round = 0; round < 50; round++) {
+	for (round = 0; round < 24; round++) {
 		vft_sleep_ms(25);
 		enter(b, CHANGING);
 		ASSERT_EQ(0, vft_link(&self->dom, round & 1, -1, false));
@@ -1130,8 +1130,8 @@ TEST_F_TIMEOUT(pair, fork_storm, 60)
 		EXPECT_EQ(0, b->h[i].late);
 		EXPECT_EQ(0, b->h[i].early);
 		EXPECT_EQ(0, b->h[i].foreign);
-		EXPECT_LT(20, b->h[i].faults);
-		EXPECT_LT(20, b->h[i].stores);
+		EXPECT_LT(10, b->h[i].faults);
+		EXPECT_LT(10, b->h[i].stores);
 	}
 }
 
@@ -1190,7 +1190,7 @@ TEST_F_TIMEOUT(pair, mremap_and_split_against_loss, 60)
 	m.room = mmap(NULL, VFT_HUGE * 8, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(NULL, m.a);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, move_about, &m));
-	for (round = 0; round < 60; round++) {
+	for (round = 0; round < 40; round++) {
 		vft_sleep_ms(5);
 		enter(m.b, CHANGING);
 		ASSERT_EQ(0, vft_link(&self->dom, 0, -1, false));

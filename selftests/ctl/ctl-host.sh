@@ -43,6 +43,7 @@ system show
 system set'
 
 # helps WORDS...: prints a usage line that names what was asked
+# shellcheck disable=SC2317 # called by check
 helps() {
 	vfabctl "$@" >"$out" 2>"$err" || return 1
 	while [ "${1#-}" != "$1" ]; do shift; done
