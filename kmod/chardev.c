@@ -97,24 +97,23 @@ static int vf_ioc_eventfd(struct vf_holder *h, void *arg)
 	return vf_doorbell_eventfd(h, arg);
 }
 
-#define VF_IOC(_nr, _fn) [_IOC_NR(_nr)] = { .cmd = (_nr), .fn = (_fn) }
-
 static const struct vf_ioctl {
 	unsigned int cmd;
 	int (*fn)(struct vf_holder *h, void *arg);
 } vf_ioctls[] = {
-	VF_IOC(VFAB_IOC_INFO, vf_ioc_info),
-	VF_IOC(VFAB_IOC_ATTACH, vf_ioc_attach),
-	VF_IOC(VFAB_IOC_DETACH, vf_ioc_detach),
-	VF_IOC(VFAB_IOC_WINDOW_ALLOC, vf_ioc_window_alloc),
-	VF_IOC(VFAB_IOC_WINDOW_FREE, vf_ioc_window_free),
-	VF_IOC(VFAB_IOC_LOOKUP, vf_ioc_lookup),
-	VF_IOC(VFAB_IOC_IMPORT, vf_ioc_import),
-	VF_IOC(VFAB_IOC_RELEASE, vf_ioc_release),
-	VF_IOC(VFAB_IOC_BELL, vf_ioc_bell),
-	VF_IOC(VFAB_IOC_RING, vf_ioc_ring),
-	VF_IOC(VFAB_IOC_WAIT, vf_ioc_wait),
-	VF_IOC(VFAB_IOC_EVENTFD, vf_ioc_eventfd),
+	/* in the order of their numbers: vf_chardev_init() checks */
+	{ VFAB_IOC_INFO, vf_ioc_info },
+	{ VFAB_IOC_ATTACH, vf_ioc_attach },
+	{ VFAB_IOC_DETACH, vf_ioc_detach },
+	{ VFAB_IOC_WINDOW_ALLOC, vf_ioc_window_alloc },
+	{ VFAB_IOC_WINDOW_FREE, vf_ioc_window_free },
+	{ VFAB_IOC_LOOKUP, vf_ioc_lookup },
+	{ VFAB_IOC_IMPORT, vf_ioc_import },
+	{ VFAB_IOC_RELEASE, vf_ioc_release },
+	{ VFAB_IOC_BELL, vf_ioc_bell },
+	{ VFAB_IOC_RING, vf_ioc_ring },
+	{ VFAB_IOC_WAIT, vf_ioc_wait },
+	{ VFAB_IOC_EVENTFD, vf_ioc_eventfd },
 };
 
 union vf_ioc_arg {
@@ -266,6 +265,7 @@ int vf_chardev_init(void)
 	BUILD_BUG_ON(sizeof(struct vfab_peer) != 32);
 	BUILD_BUG_ON(offsetof(struct vfab_view, peer) != 64);
 	BUILD_BUG_ON(sizeof(struct vfab_event) != 32);
+	BUILD_BUG_ON(ARRAY_SIZE(vf_ioctls) != _IOC_NR(VFAB_IOC_EVENTFD) + 1);
 	BUILD_BUG_ON(VFAB_VECTORS * VFAB_BELL_STRIDE > PAGE_SIZE);
 	BUILD_BUG_ON(VFAB_MAX_WORLD != VF_MAX_WORLD || VFAB_MAX_PLANES != VF_MAX_PLANES);
 

@@ -211,7 +211,8 @@ static int vf_domain_check_unique(struct vf_domain *dom, struct net *net,
 			return -EEXIST;
 		}
 		if (dom->name[0] && other->net == net && !strcmp(other->name, dom->name)) {
-			NL_SET_ERR_MSG(extack, "a domain of this name exists: choose another name or delete it first");
+			NL_SET_ERR_MSG(extack,
+				       "a domain of this name exists: choose another name or delete it first");
 			return -EEXIST;
 		}
 	}
@@ -277,7 +278,8 @@ struct vf_domain *vf_domain_create(struct net *net,
 	}
 	if (cfg->restricted) {
 		if (!vf_user_add_domain(dom->user, vf_param_userns_domains)) {
-			NL_SET_ERR_MSG(extack, "this user has all the domains that the module parameter userns_domains allows");
+			NL_SET_ERR_MSG(extack,
+				       "this user has all the domains that the module parameter userns_domains allows");
 			ret = -EDQUOT;
 			goto put;
 		}
@@ -286,7 +288,8 @@ struct vf_domain *vf_domain_create(struct net *net,
 
 	mutex_lock(&vf_registry);
 	if (vf_ndomains >= vf_param_max_domains) {
-		NL_SET_ERR_MSG(extack, "too many domains: delete one, or load the module with a larger max_domains");
+		NL_SET_ERR_MSG(extack,
+			       "too many domains: delete one, or load the module with a larger max_domains");
 		ret = -ENOSPC;
 	} else {
 		ret = vf_domain_check_unique(dom, net, extack);

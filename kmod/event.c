@@ -43,6 +43,11 @@ bool vf_event_pending(struct vf_holder *h)
 	       READ_ONCE(h->ev_overflow);
 }
 
+static bool vf_event_ready(struct vf_holder *h)
+{
+	return vf_event_pending(h) || READ_ONCE(h->state) == VF_HOLDER_ENDED;
+}
+
 /* The overflow record comes after those that were kept: they are older. */
 static bool vf_event_peek(struct vf_holder *h, struct vfab_event *e)
 {
@@ -105,8 +110,7 @@ ssize_t vf_event_read(struct vf_holder *h, struct file *file, char __user *buf,
 			break;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		ret = wait_event_interruptible(h->wq, vf_event_pending(h) ||
-				READ_ONCE(h->state) == VF_HOLDER_ENDED);
+		ret = wait_event_interruptible(h->wq, vf_event_ready(h));
 		if (ret)
 			return ret;
 	}

@@ -285,6 +285,11 @@ int vf_import_release(struct vf_holder *h, struct vfab_release *a)
 	return 0;
 }
 
+static bool vf_outage_over(struct vf_import *im)
+{
+	return READ_ONCE(im->state) != VF_IMPORT_WAIT;
+}
+
 /*
  * The route is out, but may be back within the retry timeout. Leaves the mmap
  * lock, so that other threads can map and unmap, and has the access retried.
@@ -303,11 +308,9 @@ static vm_fault_t vf_fault_wait(struct vm_fault *vmf, struct vf_import *im)
 	vf_fault_unlock(vmf);
 	/* vmf->vma may be gone from here on */
 	if (left > 0 && user)	/* any signal: its handler runs, the access restarts */
-		wait_event_interruptible_timeout(h->wq,
-			READ_ONCE(im->state) != VF_IMPORT_WAIT, left);
+		wait_event_interruptible_timeout(h->wq, vf_outage_over(im), left);
 	else if (left > 0)	/* copy_*_user(): a handled signal would spin */
-		wait_event_killable_timeout(h->wq,
-			READ_ONCE(im->state) != VF_IMPORT_WAIT, left);
+		wait_event_killable_timeout(h->wq, vf_outage_over(im), left);
 	vf_import_put(im);
 	fput(file);
 	return VM_FAULT_RETRY;

@@ -180,7 +180,7 @@ int vfabric_nl_domain_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!info->attrs[VFAB_A_PEER_DEATH] && !info->attrs[VFAB_A_RETRY_TIMEOUT] &&
 	    !info->attrs[VFAB_A_MEM_LIMIT]) {
 		ret = vf_nl_refuse(info, -1, -EINVAL,
-			"nothing to set: give peer-death, retry-timeout or mem-limit");
+				   "nothing to set: give peer-death, retry-timeout or mem-limit");
 		goto unlock;
 	}
 	dom->peer_death = vf_nl_u32(info, VFAB_A_PEER_DEATH, dom->peer_death);
@@ -265,8 +265,10 @@ int vfabric_nl_partition_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
 	part = vf_nl_partition(info, dom);
-	ret = IS_ERR(part) ? PTR_ERR(part) :
-	      vf_nl_reply(skb, info, dom, vf_nl_fill_partition, part->id);
+	if (IS_ERR(part))
+		ret = PTR_ERR(part);
+	else
+		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_partition, part->id);
 	vf_nl_unlock(dom);
 	return ret;
 }
@@ -387,10 +389,10 @@ int vfabric_nl_partition_delete_doit(struct sk_buff *skb, struct genl_info *info
 		ret = PTR_ERR(part);
 	} else if (!part->id) {
 		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -EINVAL,
-			"the default partition goes with its domain only");
+				   "the default partition goes with its domain only");
 	} else if (part->members) {
 		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -EBUSY,
-			"the partition has members: move them out first");
+				   "the partition has members: move them out first");
 	} else {
 		n.partition = part->id;
 		vf_partition_delete(part);

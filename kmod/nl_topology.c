@@ -542,7 +542,7 @@ int vfabric_nl_route_trace_doit(struct sk_buff *skb, struct genl_info *info)
 				  vf_bad_rank, &dst);
 	if (!ret && src == dst)
 		ret = vf_nl_refuse(info, VFAB_A_DST, -EINVAL,
-			"an endpoint reaches itself without the fabric: give two ranks");
+				   "an endpoint reaches itself without the fabric: give two ranks");
 	if (!ret)
 		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_trace,
 				  src * dom->topo.world + dst);

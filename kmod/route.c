@@ -9,7 +9,7 @@
  * @dst: another rank
  *
  * A load is a request one way and data the other, a store waits for its
- * acknowledgement: a plane counts only if both its switch's entries, for @dst
+ * completion: a plane counts only if both its switch's entries, for @dst
  * and for @src, lead there. So the answer is the same from both ends.
  *
  * Return: a bitmap of planes, 0 where @dst cannot be reached.

@@ -69,7 +69,7 @@
 #define VF_COOKIE_RANK_SHIFT	45
 #define VF_COOKIE_UNIT		(2UL << 20)
 #define VF_COOKIE_UNITS		(1UL << (VF_COOKIE_RANK_SHIFT - 21))
-#define VF_COOKIE_VIEW		(1ULL << 62)
+#define VF_COOKIE_VIEW		BIT_ULL(62)
 
 struct netlink_ext_ack;
 struct vf_holder;
@@ -128,7 +128,7 @@ struct vf_domain {
 	kuid_t uid;
 	kgid_t gid;
 
-	struct mutex lock;
+	struct mutex lock;		/* see the lock order */
 	bool dead;
 	u32 peer_death;			/* enum vfab_peer_death */
 	u32 retry_ms;
@@ -258,7 +258,7 @@ struct vf_holder {
 	wait_queue_head_t wq;		/* WAIT, LOOKUP, read, poll, faults */
 	struct mutex read_lock;		/* read(); leaf, held over copy_to_user() */
 
-	spinlock_t lock;
+	spinlock_t lock;		/* what follows, up to tgid */
 	struct rb_root imports;
 	u32 armed[VFAB_VECTORS];
 	struct vf_eventfd __rcu *eventfd[VFAB_VECTORS];
@@ -351,7 +351,8 @@ void vf_partition_put(struct vf_partition *part);
 void vf_partition_move(struct vf_domain *dom, struct vf_partition *to,
 		       const unsigned long *ranks, struct vf_change *chg);
 extern dev_t vf_devt;
-#define VF_MINORS (1U << MINORBITS)
+
+#define VF_MINORS (MINORMASK + 1)
 
 /* chardev.c */
 int vf_chardev_init(void);
@@ -444,7 +445,9 @@ struct vf_notice {
 	const struct vf_change *chg;
 	const unsigned long *members;
 };
+
 void vf_notify(struct vf_domain *dom, const struct vf_notice *n);
+
 #define VF_NOTICE(obj, act, why) { .object = (obj), .action = (act), \
 	.reason = (why), .partition = -1, .rank = -1, .sw = -1, .port = -1, \
 	.dest = -1, .up = -1, .shared = -1 }

@@ -68,13 +68,14 @@ bool vf_view_set(struct vf_holder *h, u32 rank, u32 state, u64 planes,
 	if (p->state == state && p->paths == paths && !lost && !revoked)
 		return false;
 	WRITE_ONCE(p->generation, gen + 1);
-	smp_wmb();
+	smp_wmb();	/* odd before the fields; pairs with the reader's fence */
 	WRITE_ONCE(p->losses, p->losses + lost);
 	WRITE_ONCE(p->revoked, p->revoked + revoked);
 	WRITE_ONCE(p->state, state);
 	WRITE_ONCE(p->paths, paths);
 	WRITE_ONCE(p->rate, min_t(u64, (u64)paths * t->rate, U32_MAX));
 	WRITE_ONCE(p->latency, paths ? t->latency : 0);
+	/* Even after the fields; pairs with the reader's first, acquiring load */
 	smp_store_release(&p->generation, gen + 2);
 	WRITE_ONCE(h->view->generation, h->view->generation + 1);
 	return true;

@@ -4,8 +4,9 @@
  *
  * Open /dev/vfabric/<domain> (the default partition) or
  * /dev/vfabric/<domain>.<partition> for reading and writing (else EACCES),
- * then ATTACH: one open file is one endpoint. All values are in host byte order; sizes and offsets are bytes;
- * deadlines are absolute CLOCK_MONOTONIC times in nanoseconds.
+ * then ATTACH: one open file is one endpoint. All values are in host byte
+ * order; sizes and offsets are bytes; deadlines are absolute CLOCK_MONOTONIC
+ * times in nanoseconds.
  *
  * What each errno means, for every ioctl of this header:
  *
@@ -225,6 +226,7 @@ struct vfab_bell {
 	__u32 loss;
 	__u64 cookie;
 };
+
 #define VFAB_BELL_STRIDE	64
 
 /**
@@ -350,6 +352,7 @@ struct vfab_view {
 	__u32 reserved[7];
 	struct vfab_peer peer[];
 };
+
 #define VFAB_PARTITION_NONE	0xffffffffU
 
 enum vfab_event_type {
