@@ -19,72 +19,17 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-#include "vfab.h"
+#include "demo.h"
 
-#define TAG		UINT64_C(0x64656d6f0000)	/* + phase for groups */
-#define ELEMENTS	4096		/* of a verified all-reduce */
-#define TRAFFIC_ELEMENTS 512
-#define ROUNDS		5
-#define PINGS		500
-#define LINE		64
+struct shared *sh;
+struct demo demo = { .bound = 1, .timeout = 120 };
 
-enum phase {
-	ATTACH = 1,	/* attach, export a window */
-	MAP,		/* map everybody's windows, write into each */
-	CHECK,		/* what everybody wrote is there */
-	GROUP,		/* all-reduces over all */
-	LATENCY,	/* rank 0 and 1 */
-	TRAFFIC,	/* all-reduces until one fails */
-	SURVIVE,	/* all-reduces without the rank that was cut off */
-	RESTORE,	/* all-reduces over all again */
-	PHASES
-};
-
-struct rank {
-	_Atomic uint32_t done;		/* phase that it has been through */
-	_Atomic uint32_t rounds;	/* all-reduces of the traffic */
-	_Atomic uint32_t min_paths, max_paths;
-	int err;			/* that ended the traffic */
-	uint32_t lost;
-	double when, meeting;
-	char why[160];
-};
-
-static struct shared {
-	_Atomic uint32_t phase;
-	_Atomic uint32_t arrivals;
-	double latency[PINGS];
-	struct rank rank[VFAB_MAX_WORLD];
-} *sh;
-
-static struct {
-	const char *domain;
-	char vfabctl[PATH_MAX];
-	double bound, timeout;
-	uint32_t world, cut, plane, planes, id;
-	pid_t pids[VFAB_MAX_WORLD];
-	double began;
-} demo = { .bound = 1, .timeout = 120 };
-
-/* One process's part. */
-static struct vfab_ep *ep;
-static uint32_t me;
-static struct vfab_mem mine, theirs[VFAB_MAX_WORLD];
-static float in[ELEMENTS], out[ELEMENTS];
-
-static double now(void)
+double now(void)
 {
 	struct timespec ts;
 
@@ -92,220 +37,17 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t value, double s)
+void futex_wait(_Atomic uint32_t *word, uint32_t value, double s)
 {
 	struct timespec ts = { s, (s - (long)s) * 1e9 };
 
 	syscall(SYS_futex, word, FUTEX_WAIT, value, &ts, NULL, 0);
 }
 
-static void futex_wake(_Atomic uint32_t *word)
+void futex_wake(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
-
-/* The processes */
-
-static void __attribute__((noreturn, format(printf, 1, 2)))
-give_up(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(sh->rank[me].why, sizeof(sh->rank[me].why), fmt, ap);
-	va_end(ap);
-	_exit(1);
-}
-
-static void must(const char *what, int ret)
-{
-	if (ret)
-		give_up("%s: %s", what, vfab_strerror(ret));
-}
-
-static uint64_t stamp(uint32_t from, uint32_t to)
-{
-	return UINT64_C(0x5641420000000000) | (uint64_t)from << 16 | to;
-}
-
-/* Where @from writes in every window: a line of its own. */
-static uint64_t *slot(const struct vfab_mem *mem, uint32_t from)
-{
-	return (uint64_t *)((char *)mem->addr + (size_t)from * LINE);
-}
-
-static void map_all(void)
-{
-	uint64_t handle;
-	uint32_t i, k;
-
-	for (k = 1; k < demo.world; k++) {
-		i = (me + k) % demo.world;
-		must("looking for a window",
-		     vfab_lookup(ep, i, TAG, demo.timeout * VFAB_SECOND, &handle));
-		must("mapping a window",
-		     vfab_import(ep, handle, VFAB_ACCESS_WRITE,
-				 VFAB_LOSS_ABSORB, &theirs[i]));
-		*slot(&theirs[i], me) = stamp(me, i);
-	}
-}
-
-static void check_stamps(void)
-{
-	uint32_t i;
-
-	for (i = 0; i < demo.world; i++)
-		if (i != me && *slot(&mine, i) != stamp(i, me))
-			give_up("rank %u's bytes are not here: %#llx", i,
-				(unsigned long long)*slot(&mine, i));
-}
-
-/* One all-reduce, each element checked; ranks[] is sum and number of ranks. */
-static int verified(struct vfab_comm *comm, uint32_t skip, uint32_t round,
-		    uint32_t count)
-{
-	uint32_t n = vfab_comm_size(comm), i;
-	uint64_t ranks = (uint64_t)demo.world * (demo.world - 1) / 2 -
-			 (n < demo.world ? skip : 0);
-	int ret;
-
-	for (i = 0; i < count; i++)
-		in[i] = 3 * me + (7 * i + round) % 251;
-	ret = vfab_allreduce(comm, in, out, count, VFAB_F32, VFAB_SUM);
-	for (i = 0; i < count && !ret; i++)
-		if (out[i] != 3 * ranks + n * ((7 * i + round) % 251))
-			give_up("all-reduce %u: element %u is %g", round, i, out[i]);
-	return ret;
-}
-
-/* Meet @phase's group, all but @skip if that is a rank, and compute. */
-static struct vfab_comm *group(enum phase phase, uint32_t skip, uint32_t rounds)
-{
-	uint32_t ranks[VFAB_MAX_WORLD], n = 0, i;
-	struct vfab_comm *comm;
-	double t = now();
-
-	for (i = 0; i < demo.world; i++)
-		if (i != skip)
-			ranks[n++] = i;
-	must("meeting the group",
-	     vfab_comm_create(ep, ranks, n, TAG + phase,
-			      demo.timeout * VFAB_SECOND, &comm));
-	sh->rank[me].meeting = now() - t;
-	for (i = 0; i < rounds; i++)
-		must("all-reduce", verified(comm, skip, i, ELEMENTS));
-	return comm;
-}
-
-/* Rank 0 and 1 store into each other's windows, on a line behind the slots. */
-static void ping_pong(void)
-{
-	volatile uint64_t *here = slot(&mine, demo.world);
-	volatile uint64_t *there = slot(&theirs[!me], demo.world);
-	double t, end = now() + demo.timeout;
-	uint32_t i;
-
-	for (i = 1; i <= PINGS; i++) {
-		t = now();
-		if (!me)
-			__atomic_store_n(there, i, __ATOMIC_RELEASE);
-		while (__atomic_load_n(here, __ATOMIC_ACQUIRE) != i)
-			if (now() > end)
-				give_up("message %u did not come", i);
-		if (me)
-			__atomic_store_n(there, i, __ATOMIC_RELEASE);
-		else
-			sh->latency[i - 1] = (now() - t) / 2;
-	}
-}
-
-static void look_at_paths(void)
-{
-	uint32_t i, min = UINT32_MAX, max = 0;
-	struct vfab_peer p;
-
-	for (i = 0; i < demo.world; i++) {
-		if (i == me || vfab_peer(ep, i, &p))
-			continue;
-		min = p.paths < min ? p.paths : min;
-		max = p.paths > max ? p.paths : max;
-	}
-	sh->rank[me].min_paths = min;
-	sh->rank[me].max_paths = max;
-}
-
-/* All-reduces until one fails; then nothing of the lost peer is readable. */
-static void traffic(struct vfab_comm *comm)
-{
-	struct rank *r = &sh->rank[me];
-	uint32_t i, round;
-	int ret;
-
-	for (round = 0;; round++) {
-		ret = verified(comm, VFAB_RANK_ANY, round, TRAFFIC_ELEMENTS);
-		if (ret)
-			break;
-		look_at_paths();
-		r->rounds++;
-	}
-	r->when = now();
-	r->err = ret;
-	r->lost = vfab_comm_lost_rank(comm);
-	snprintf(r->why, sizeof(r->why), "%s", vfab_strerror(ret));
-	vfab_comm_destroy(comm);
-	for (i = 0; i < demo.world; i++)
-		if (i != me && (me == demo.cut || i == demo.cut) &&
-		    *slot(&theirs[i], i) != UINT64_MAX)
-			give_up("after the cut, rank %u's memory still reads %#llx",
-				i, (unsigned long long)*slot(&theirs[i], i));
-}
-
-static void enter(enum phase phase)
-{
-	uint32_t p;
-
-	if (phase > ATTACH) {
-		sh->rank[me].done = phase - 1;
-		sh->arrivals++;
-		futex_wake(&sh->arrivals);
-	}
-	while ((p = sh->phase) < phase)
-		futex_wait(&sh->phase, p, 1000);
-}
-
-static void __attribute__((noreturn)) process(void)
-{
-	struct vfab_comm *comm;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	enter(ATTACH);
-	must("attaching", vfab_open(&ep, demo.domain, me));
-	must("a window", vfab_window_alloc(ep, (demo.world + 1) * LINE, TAG,
-					   VFAB_ACCESS_WRITE, &mine));
-	enter(MAP);
-	map_all();
-	enter(CHECK);
-	check_stamps();
-	enter(GROUP);
-	comm = group(GROUP, VFAB_RANK_ANY, ROUNDS);
-	enter(LATENCY);
-	if (me < 2)
-		ping_pong();
-	enter(TRAFFIC);
-	traffic(comm);
-	enter(SURVIVE);
-	if (me != demo.cut)
-		vfab_comm_destroy(group(SURVIVE, demo.cut, ROUNDS));
-	enter(RESTORE);
-	comm = group(RESTORE, VFAB_RANK_ANY, ROUNDS);
-	look_at_paths();
-	vfab_comm_destroy(comm);
-	enter(PHASES);
-	vfab_close(ep);
-	_exit(0);
-}
-
-/* The parent */
 
 static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 {
@@ -569,6 +311,7 @@ static int finish(void)
 static int begin(void)
 {
 	struct vfab_info info;
+	uint32_t i;
 	int ret;
 
 	ret = vfab_find(demo.domain, NULL, 0, &info);
@@ -593,11 +336,11 @@ static int begin(void)
 		return 2;
 	}
 	demo.began = now();
-	for (me = 0; me < demo.world; me++) {
-		demo.pids[me] = fork();
-		if (!demo.pids[me])
-			process();
-		if (demo.pids[me] < 0) {
+	for (i = 0; i < demo.world; i++) {
+		demo.pids[i] = fork();
+		if (!demo.pids[i])
+			process(i);
+		if (demo.pids[i] < 0) {
 			fail("fork: %s", strerror(errno));
 			return 2;
 		}

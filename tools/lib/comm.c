@@ -399,7 +399,7 @@ static int choose(struct vfab_comm *c)
 		c->yields = c->ep->yields < 1000 ? c->ep->yields : 1000;
 		c->never_sleep = c->spin || c->yields;
 	} else if (c->crowded) {
-		c->yields = 10;
+		c->yields = 2;
 	} else {
 		c->spin = 20000;
 	}
