@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# guest.sh - measure inside a guest; scripts/bench starts it there
+#
+# by example, in the tree:
+#
+#	scripts/vm run -- tools/bench/guest.sh touch:11 calls:3 doorbell:5
+#	scripts/uml run -- tools/bench/guest.sh bw:11
+#
+# Each argument is a measure and how often to repeat it. Leaves rows.json (one
+# object a line), and vfabperf's own files, in $VFABRIC_OUT.
+
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+tools=$here/../../build/tools
+bench=$here/../../build/bench/vfabbench
+perf="$tools/vfabrun -q -n 2 --domain bench $tools/vfabperf"
+
+insmod "$VFABRIC_KO" 2>/dev/null || [ -d /sys/module/vfabric ]
+uname -r >"$VFABRIC_OUT/kernel"
+nproc >"$VFABRIC_OUT/cpus"
+echo "$VFABRIC_GUEST_ACCEL" | tr '[:lower:]' '[:upper:]' >"$VFABRIC_OUT/mode"
+: >"$VFABRIC_OUT/rows.json"
+"$bench" env 11 >>"$VFABRIC_OUT/rows.json"
+
+status=0
+for arg; do
+	measure=${arg%%:*}
+	repeats=${arg#*:}
+	echo "$measure"
+	case $measure in
+	bw)
+		"$tools/vfabctl" domain create bench --size 2 >/dev/null
+		$perf bw --repeats "$repeats" -J "$VFABRIC_OUT/bw.json" >"$VFABRIC_OUT/bw.txt" || status=1
+		"$tools/vfabctl" domain delete bench >/dev/null ;;
+	doorbell)
+		# One run after the other: each has all kinds, in turns.
+		"$tools/vfabctl" domain create bench --size 2 >/dev/null
+		n=0
+		while [ "$n" -lt "$repeats" ]; do
+			n=$((n + 1))
+			$perf doorbell --iters 300 --repeats 3 \
+				-J "$VFABRIC_OUT/doorbell.$n.json" >"$VFABRIC_OUT/doorbell.$n.txt" || status=1
+		done
+		"$tools/vfabctl" domain delete bench >/dev/null ;;
+	*)
+		"$bench" "$measure" "$repeats" >>"$VFABRIC_OUT/rows.json" || status=1 ;;
+	esac
+done
+exit $status
