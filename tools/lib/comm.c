@@ -14,6 +14,8 @@
  */
 #define SLICE		(VFAB_SECOND / 5)
 
+#define TOMBS		(sizeof(((struct vfab_ep *)0)->tombs) / sizeof(struct vfabi_tomb))
+
 static __thread uint32_t lost_in_create = VFAB_RANK_ANY;
 
 int comm_fail(struct vfab_comm *c, int err, uint32_t rank)
@@ -288,7 +290,44 @@ static void set_slots(struct peer *p, const struct vfab_comm *c, size_t page)
 	p->slot[1] = p->slot[0] + c->slot_bytes;
 }
 
-static int export(struct vfab_comm *c, uint64_t tag)
+/*
+ * The window of a broken communicator stays, marked aborted, until its tag is
+ * used again, for a few later failures, or until the endpoint's end: those who
+ * look for it only now would wait, and those who look at it now would take
+ * whoever left for the cause.
+ */
+static void bury(struct vfab_comm *c)
+{
+	struct vfab_ep *ep = c->ep;
+	struct vfabi_tomb old;
+
+	pthread_mutex_lock(&ep->lock);
+	old = ep->tombs[ep->next_tomb];
+	ep->tombs[ep->next_tomb].tag = c->tag;
+	ep->tombs[ep->next_tomb].mem = c->window;
+	ep->next_tomb = (ep->next_tomb + 1) % TOMBS;
+	pthread_mutex_unlock(&ep->lock);
+	if (old.tag)
+		vfab_window_free(ep, &old.mem);
+}
+
+static void exhume(struct vfab_ep *ep, uint64_t tag)
+{
+	struct vfabi_tomb old;
+	unsigned int i;
+
+	for (i = 0; i < TOMBS; i++) {
+		pthread_mutex_lock(&ep->lock);
+		old = ep->tombs[i];
+		if (old.tag == tag)
+			ep->tombs[i] = (struct vfabi_tomb) { 0 };
+		pthread_mutex_unlock(&ep->lock);
+		if (old.tag == tag)
+			vfab_window_free(ep, &old.mem);
+	}
+}
+
+static int export(struct vfab_comm *c)
 {
 	const char *env = getenv("VFAB_COMM_BYTES");
 	uint64_t bytes = env ? strtoull(env, NULL, 0) : WINDOW_BYTES;
@@ -300,11 +339,10 @@ static int export(struct vfab_comm *c, uint64_t tag)
 		return vfabi_fail(EINVAL, "VFAB_COMM_BYTES=%s is not in %zu to %llu",
 				  env, 4 * ep->page,
 				  (unsigned long long)WINDOW_MAX);
-	/* That of a meeting that failed was left for those who came later. */
-	if (ep->failed.addr)
-		vfab_window_free(ep, &ep->failed);
+	exhume(ep, c->tag);
 	c->slot_bytes = (bytes - ep->page) / 2 & ~UINT64_C(63);
-	ret = vfab_window_alloc(ep, bytes, tag, VFAB_ACCESS_READ, &c->window);
+	ret = vfab_window_alloc(ep, bytes, c->tag, VFAB_ACCESS_READ,
+				&c->window);
 	if (ret)
 		return ret;
 	c->peer[c->index].mem = c->window;
@@ -333,7 +371,7 @@ static int hope(struct vfab_comm *c, const struct peer *p)
 	return ret;
 }
 
-static int meet(struct vfab_comm *c, struct peer *p, uint64_t tag)
+static int meet(struct vfab_comm *c, struct peer *p)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 	const struct member *m;
@@ -345,7 +383,7 @@ static int meet(struct vfab_comm *c, struct peer *p, uint64_t tag)
 		left = vfabi_left(c->deadline);
 		if (left < 0 || left > SLICE)
 			left = SLICE;
-		ret = vfab_lookup(c->ep, p->rank, tag, left, &handle);
+		ret = vfab_lookup(c->ep, p->rank, c->tag, left, &handle);
 		if (ret != -ETIMEDOUT && ret != -EINTR && ret != -ENOENT)
 			break;
 		ret = hope(c, p);
@@ -442,18 +480,19 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 	c->ep = ep;
 	c->size = n;
 	c->lost = VFAB_RANK_ANY;
+	c->tag = tag;
 	c->timeout = timeout;
 	c->deadline = vfabi_deadline(timeout);
 	ret = set_group(c, ranks);
 	if (!ret)
-		ret = export(c, tag);
+		ret = export(c);
 	if (ret) {
 		free(c);
 		return ret;
 	}
 	/* Each begins with its successor, so that not all meet rank 0 at once. */
 	for (i = 1; i < n && !ret; i++)
-		ret = meet(c, &c->peer[(c->index + i) % n], tag);
+		ret = meet(c, &c->peer[(c->index + i) % n]);
 	if (!ret)
 		ret = choose(c);
 	if (!ret)
@@ -464,12 +503,8 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 		*out = c;
 		return 0;
 	}
-	/*
-	 * Those who have not met us yet would wait for us: the window stays,
-	 * marked aborted, until the endpoint's next group or end.
-	 */
 	lost_in_create = c->lost;
-	ep->failed = c->window;
+	bury(c);
 	release(c);
 	return ret;
 }
@@ -495,12 +530,15 @@ void vfab_comm_destroy(struct vfab_comm *c)
 		while (i != c->index && !finished(c, &c->peer[i]) &&
 		       vfabi_left(deadline))
 			nanosleep(&nap, NULL);
-	/* If not, they shall know, see comm_check(). */
-	if (!c->err)
+	if (c->err) {
+		bury(c);
+	} else {
+		/* Who is not done yet shall know, see comm_check(). */
 		__atomic_store_n(&c->mine->state,
 				 COMM_ABORTED | c->ep->info.rank,
 				 __ATOMIC_RELEASE);
-	vfab_window_free(c->ep, &c->window);
+		vfab_window_free(c->ep, &c->window);
+	}
 	release(c);
 }
 

@@ -51,6 +51,7 @@ struct vfab_comm {
 	struct member *mine;
 	uint32_t size, index;
 	size_t slot_bytes;
+	uint64_t tag;
 	uint64_t seq, calls;
 	uint64_t call;		/* the current call, as in member.call */
 	unsigned int slot;	/* that is used next */

@@ -219,10 +219,13 @@ free:
 
 void vfab_close(struct vfab_ep *ep)
 {
+	size_t i;
+
 	if (!ep)
 		return;
-	if (ep->failed.addr)
-		vfab_window_free(ep, &ep->failed);
+	for (i = 0; i < sizeof(ep->tombs) / sizeof(ep->tombs[0]); i++)
+		if (ep->tombs[i].mem.addr)
+			munmap(ep->tombs[i].mem.addr, ep->tombs[i].mem.size);
 	vfabi_bells_exit(ep);
 	munmap((void *)ep->view, ep->info.view_bytes);
 	/* A forked child may hold the file open: end the endpoint by name. */

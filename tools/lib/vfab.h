@@ -288,7 +288,8 @@ int vfab_event(struct vfab_ep *ep, struct vfab_event *event, int64_t timeout);
  *
  * Every rank of the group calls it. Takes 256 KiB of window
  * (VFAB_COMM_BYTES in the environment, the same everywhere) and, of the
- * endpoint's doorbells, the last one.
+ * endpoint's doorbells, the last one. The windows of the last few communicators
+ * that broke stay, too, until their tags are used again or the endpoint ends.
  *
  * EINVAL: a rank twice or out of range, the own one missing, or a rank of
  * another opinion about the group. ETIMEDOUT: not all came. ECONNRESET,

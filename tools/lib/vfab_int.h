@@ -24,11 +24,15 @@ struct vfab_ep {
 	struct vfab_info info;
 	const struct vfab_view *view;
 	struct vfabi_bell *bells;	/* by rank */
-	pthread_mutex_t lock;		/* of the mapping of bells */
+	pthread_mutex_t lock;		/* of the mapping of bells, of tombs */
 	int64_t spin;
 	uint32_t yields;
 	bool policy_fixed;		/* VFAB_WAIT was given */
-	struct vfab_mem failed;		/* see vfab_comm_create() */
+	struct vfabi_tomb {
+		uint64_t tag;
+		struct vfab_mem mem;
+	} tombs[4];			/* see comm.c */
+	unsigned int next_tomb;
 	struct vfab_stats stats;
 };
 

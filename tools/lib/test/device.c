@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: LGPL-2.1
+/* Tests: endpoints, windows, doorbells, views, events. */
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include "libtest.h"
+
+#define TAG	77
+
+static bool says(int err, const char *text)
+{
+	return strstr(vfab_strerror(err), text);
+}
+
+static void find(uint32_t rank)
+{
+	struct vfab_info info, again;
+	char path[64], name[64], tiny[4];
+
+	(void)rank;
+	EQUAL(vfab_find(domain, path, sizeof(path), &info), 0);
+	EQUAL(info.rank, VFAB_RANK_ANY);
+	EQUAL(vfab_find(path, NULL, 0, &again), 0);
+	EQUAL(again.domain, info.domain);
+	snprintf(name, sizeof(name), "%u", info.domain);
+	EQUAL(vfab_find(name, NULL, 0, &again), 0);
+	EQUAL(again.domain, info.domain);
+	snprintf(name, sizeof(name), "dom%u", info.domain);
+	EQUAL(vfab_find(name, NULL, 0, &again), 0);
+	EQUAL(again.domain, info.domain);
+	EQUAL(vfab_find(info.name, NULL, 0, &again), 0);
+	EQUAL(again.domain, info.domain);
+	EQUAL(vfab_find(domain, tiny, sizeof(tiny), NULL), -ENAMETOOLONG);
+	EQUAL(vfab_find("no-such-domain", NULL, 0, NULL), -ENOENT);
+	CHECK(says(-ENOENT, "no-such-domain"));
+	EQUAL(vfab_find("99999", NULL, 0, NULL), -ENOENT);
+	CHECK(says(-ENOENT, "/dev/vfabric/99999"));
+	EQUAL(vfab_find("/dev/null", NULL, 0, NULL), -ENOTTY);
+	unsetenv("VFAB_DOMAIN");
+	EQUAL(vfab_find(NULL, NULL, 0, &again), 0);
+	EQUAL(again.domain, info.domain);
+}
+
+static void closed(uint32_t rank)
+{
+	(void)rank;
+	EQUAL(setgid(65534), 0);
+	EQUAL(setuid(65534), 0);
+	EQUAL(vfab_find(domain, NULL, 0, NULL), -EACCES);
+	CHECK(says(-EACCES, "domain create"));
+}
+
+static void env(uint32_t rank)
+{
+	uint32_t ranks[VFAB_MAX_WORLD], n;
+
+	unsetenv("VFAB_RANKS");
+	unsetenv("VFAB_RANK");
+	EQUAL(vfab_env_job(&rank, ranks, &n), 0);
+	EQUAL(rank, VFAB_RANK_ANY);
+	EQUAL(n, 0);
+	setenv("SLURM_PROCID", "3", 1);
+	setenv("SLURM_NTASKS", "4", 1);
+	EQUAL(vfab_env_job(&rank, ranks, &n), 0);
+	EQUAL(rank, 3);
+	EQUAL(n, 4);
+	EQUAL(ranks[3], 3);
+	setenv("RANK", "1", 1);
+	setenv("WORLD_SIZE", "2", 1);
+	EQUAL(vfab_env_job(&rank, NULL, &n), 0);
+	EQUAL(rank, 1);
+	EQUAL(n, 2);
+	setenv("VFAB_RANK", "7", 1);
+	setenv("VFAB_RANKS", "9,1-3,7", 1);
+	EQUAL(vfab_env_job(&rank, ranks, &n), 0);
+	EQUAL(rank, 7);
+	EQUAL(n, 5);
+	EQUAL(ranks[0], 9);
+	EQUAL(ranks[3], 3);
+	setenv("VFAB_RANKS", "1,1", 1);
+	EQUAL(vfab_env_job(&rank, ranks, &n), -EINVAL);
+	setenv("VFAB_RANKS", "3-1", 1);
+	EQUAL(vfab_env_job(&rank, ranks, &n), -EINVAL);
+	setenv("VFAB_RANKS", "1,", 1);
+	EQUAL(vfab_env_job(&rank, ranks, &n), -EINVAL);
+	setenv("VFAB_RANKS", "1024", 1);
+	EQUAL(vfab_env_job(&rank, ranks, &n), -EINVAL);
+	setenv("VFAB_RANK", "-1", 1);
+	EQUAL(vfab_env_job(&rank, ranks, &n), -EINVAL);
+	setenv("VFAB_RANK", "1x", 1);
+	EQUAL(vfab_env_job(&rank, ranks, &n), -EINVAL);
+	CHECK(says(-EINVAL, "VFAB_RANK"));
+}
+
+static void opening(uint32_t rank)
+{
+	struct vfab_ep *a = attach(5), *b;
+
+	(void)rank;
+	EQUAL(vfab_info(a)->rank, 5);
+	CHECK(fcntl(vfab_fd(a), F_GETFD) & FD_CLOEXEC);
+	EQUAL(vfab_open(&b, domain, 5), -EBUSY);
+	CHECK(says(-EBUSY, "rank 5"));
+	EQUAL(vfab_open(&b, domain, 5000), -EINVAL);
+	setenv("VFAB_RANK", "6", 1);
+	EQUAL(vfab_open(&b, domain, VFAB_RANK_ENV), 0);
+	EQUAL(vfab_info(b)->rank, 6);
+	vfab_close(b);
+	EQUAL(vfab_open(&b, domain, VFAB_RANK_ANY), 0);
+	EQUAL(vfab_info(b)->rank, 0);
+	vfab_close(b);
+	vfab_close(a);
+	EQUAL(vfab_open(&b, domain, 5), 0);
+	vfab_close(b);
+	vfab_close(NULL);
+}
+
+static void windows(uint32_t rank)
+{
+	struct vfab_ep *ep = attach(rank);
+	struct vfab_mem mine, theirs, other;
+	uint64_t handle;
+
+	if (!rank) {
+		EQUAL(vfab_window_alloc(ep, 5, TAG, VFAB_ACCESS_WRITE, &mine), 0);
+		EQUAL(mine.size, 4096);
+		EQUAL(*(int *)mine.addr, 0);
+		EQUAL(vfab_window_alloc(ep, 5, TAG, VFAB_ACCESS_WRITE, &other), -EEXIST);
+		EQUAL(vfab_window_alloc(ep, 0, 0, VFAB_ACCESS_WRITE, &other), -EINVAL);
+		EQUAL(vfab_window_alloc(ep, ~0ULL, 0, VFAB_ACCESS_WRITE, &other), -EINVAL);
+		EQUAL(vfab_window_alloc(ep, 4 << 20, TAG + 1, VFAB_ACCESS_READ, &other), 0);
+		EQUAL((uintptr_t)other.addr % (2 << 20), 0);
+		board_wait(0, 1);
+		EQUAL(*(int *)mine.addr, 4711);
+		EQUAL(vfab_window_free(ep, &mine), 0);
+		EQUAL(vfab_window_free(ep, &mine), -ENOENT);
+		board[1] = 1;
+		board_wait(0, 2);
+	} else {
+		EQUAL(vfab_lookup(ep, 0, TAG, 10 * VFAB_SECOND, &handle), 0);
+		EQUAL(vfab_lookup(ep, 0, TAG + 5, 0, &handle), -ENOENT);
+		EQUAL(vfab_lookup(ep, 0, TAG + 5, VFAB_SECOND / 20, &handle), -ETIMEDOUT);
+		EQUAL(vfab_lookup(ep, 5000, TAG, 0, &handle), -EINVAL);
+		EQUAL(vfab_lookup(ep, 0, TAG, 0, &handle), 0);
+		EQUAL(vfab_import(ep, handle, VFAB_ACCESS_WRITE, VFAB_LOSS_ABSORB,
+				  &theirs), 0);
+		EQUAL(theirs.rank, 0);
+		*(volatile int *)theirs.addr = 4711;
+		EQUAL(vfab_lookup(ep, 0, TAG + 1, 10 * VFAB_SECOND, &handle), 0);
+		EQUAL(vfab_import(ep, handle, VFAB_ACCESS_WRITE, VFAB_LOSS_ABSORB,
+				  &other), -EACCES);
+		EQUAL(vfab_import(ep, handle, VFAB_ACCESS_READ, VFAB_LOSS_ABSORB,
+				  &other), 0);
+		EQUAL((uintptr_t)other.addr % (2 << 20), 0);
+		board[0] = 1;
+		board_wait(1, 1);
+		EQUAL(*(volatile uint32_t *)theirs.addr, 0xffffffffU);
+		EQUAL(vfab_release(ep, &theirs), 0);
+		EQUAL(vfab_release(ep, &theirs), -EINVAL);
+		EQUAL(vfab_import(ep, 12345, VFAB_ACCESS_READ, VFAB_LOSS_ABSORB,
+				  &theirs), -ENOENT);
+		board[0] = 2;
+	}
+	vfab_close(ep);
+}
+
+static void doorbells(uint32_t rank)
+{
+	struct vfab_ep *ep = attach(rank);
+	uint64_t count = vfab_count(ep, 3), loss, value;
+	struct vfab_stats s;
+	int i, fd;
+
+	EQUAL(vfab_ring(ep, 5000, 0), -EINVAL);
+	EQUAL(vfab_ring(ep, 0, VFAB_VECTORS), -EINVAL);
+	EQUAL(vfab_wait(ep, VFAB_VECTORS, &count, NULL, 0), -EINVAL);
+	EQUAL(vfab_wait(ep, 3, &count, NULL, 0), -ETIMEDOUT);
+	if (!rank) {
+		double t = now();
+
+		EQUAL(vfab_wait(ep, 4, &count, NULL, VFAB_SECOND / 10), -ETIMEDOUT);
+		CHECK(now() - t >= .1 && now() - t < .1 + bound);
+		board[0] = 1;
+		for (i = 0; i < 100; i++) {
+			EQUAL(vfab_wait(ep, 3, &count, NULL, 20 * VFAB_SECOND), 0);
+			EQUAL(vfab_ring(ep, 1, 3), 0);
+		}
+		/* An eventfd is signalled without anybody waiting. */
+		fd = eventfd(0, EFD_CLOEXEC);
+		EQUAL(vfab_eventfd(ep, 3, 0), -EINVAL);
+		EQUAL(vfab_eventfd(ep, 3, fd), 0);
+		board[0] = 2;
+		EQUAL(read(fd, &value, 8), 8);
+		EQUAL(vfab_wait(ep, 3, &count, NULL, 0), 0);
+		EQUAL(vfab_eventfd(ep, 3, -1), 0);
+		/* The peer's end ends the wait. */
+		loss = vfab_loss(ep);
+		board[0] = 3;
+		EQUAL(vfab_wait(ep, 3, &count, &loss, 20 * VFAB_SECOND), -ECONNRESET);
+		EQUAL(vfab_ring(ep, 1, 3), -EHOSTUNREACH);
+		/* And who comes after it can be rung again. */
+		board[0] = 4;
+		board_wait(1, 1);
+		EQUAL(vfab_ring(ep, 1, 3), 0);
+		board[0] = 5;
+		board_wait(1, 2);
+	} else {
+		board_wait(0, 1);
+		for (i = 0; i < 100; i++) {
+			EQUAL(vfab_ring(ep, 0, 3), 0);
+			EQUAL(vfab_wait(ep, 3, &count, NULL, 20 * VFAB_SECOND), 0);
+		}
+		vfab_stats(ep, &s);
+		EQUAL(s.rings, 100);
+		CHECK(s.ring_calls <= 100);
+		board_wait(0, 2);
+		EQUAL(vfab_ring(ep, 0, 3), 0);
+		board_wait(0, 3);
+		vfab_close(ep);
+		board_wait(0, 4);
+		ep = attach(rank);
+		board[1] = 1;
+		board_wait(0, 5);
+		EQUAL(vfab_count(ep, 3), 1);
+		board[1] = 2;
+	}
+	vfab_close(ep);
+}
+
+static void view(uint32_t rank)
+{
+	struct vfab_ep *ep = attach(rank);
+	struct pollfd pfd = { .fd = vfab_fd(ep), .events = POLLIN };
+	struct vfab_event e;
+	struct vfab_peer p;
+
+	if (rank) {
+		board_wait(0, 1);
+		vfab_close(ep);
+		return;
+	}
+	EQUAL(vfab_peer(ep, 5000, &p), -EINVAL);
+	do
+		EQUAL(vfab_peer(ep, 1, &p), 0);
+	while (p.state != VFAB_PEER_HELD);
+	EQUAL(p.paths, vfab_info(ep)->planes);
+	EQUAL(vfab_view(ep)->world, vfab_info(ep)->world);
+	while (!vfab_event(ep, &e, 0))
+		;
+	board[0] = 1;
+	EQUAL(poll(&pfd, 1, 20000), 1);
+	EQUAL(vfab_event(ep, &e, 0), 0);
+	EQUAL(e.type, VFAB_EVENT_PEER_LOST);
+	EQUAL(e.rank, 1);
+	EQUAL(e.reason, VFAB_REASON_EXIT);
+	EQUAL(vfab_event(ep, &e, VFAB_SECOND / 50), -ETIMEDOUT);
+	EQUAL(vfab_peer(ep, 1, &p), 0);
+	EQUAL(p.state, VFAB_PEER_VACANT);
+	EQUAL(p.losses, 1);
+	vfab_close(ep);
+}
+
+const struct test device_tests[] = {
+	{ "find", 1, find, 0 },
+	{ "find_closed", 1, closed, 0 },
+	{ "env", 1, env, 0 },
+	{ "open", 1, opening, 0 },
+	{ "window", 2, windows, 0 },
+	{ "doorbell", 2, doorbells, 0 },
+	{ "view", 2, view, 0 },
+	{ 0 }
+};

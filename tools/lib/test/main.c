@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * libtest: tests of libvfab, as root in a VM. By example:
+ *
+ *	vfabctl domain create --size 8
+ *	VFAB_DOMAIN=dom0 libtest [NAME]...
+ *
+ * Prints KTAP. The domain needs 8 ranks and is not left as it was found.
+ */
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include "libtest.h"
+
+const char *domain;
+double bound = 5;
+volatile uint32_t *board;
+
+#define BOARD	4096
+#define LIMIT	100		/* seconds that a test may take */
+
+static char *why;
+
+double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+void check_failed(const char *file, int line, const char *what)
+{
+	snprintf(why, 256, "%s:%d: %s", strrchr(file, '/') + 1, line, what);
+	_exit(1);
+}
+
+void check_differs(const char *file, int line, const char *what, long long is,
+		   long long want)
+{
+	snprintf(why, 256, "%s:%d: %s is %lld, not %lld (%s)",
+		 strrchr(file, '/') + 1, line, what, is, want,
+		 is < 0 && is > -4096 ? vfab_strerror(is) : "");
+	_exit(1);
+}
+
+void board_wait(uint32_t i, uint32_t value)
+{
+	double end = now() + 30;
+
+	while (board[i] < value) {
+		CHECK(now() < end);
+		usleep(1000);
+	}
+}
+
+struct vfab_ep *attach(uint32_t rank)
+{
+	struct vfab_ep *ep;
+
+	EQUAL(vfab_open(&ep, domain, rank), 0);
+	return ep;
+}
+
+int vfabctl(const char *fmt, ...)
+{
+	char args[200], command[300];
+	va_list ap;
+	int st;
+
+	va_start(ap, fmt);
+	vsnprintf(args, sizeof(args), fmt, ap);
+	va_end(ap);
+	snprintf(command, sizeof(command), "%s %s >/dev/null",
+		 getenv("VFABCTL") ? getenv("VFABCTL") : "vfabctl", args);
+	st = system(command);
+	return WIFEXITED(st) ? WEXITSTATUS(st) : -1;
+}
+
+static bool run(const struct test *t)
+{
+	pid_t pids[VFAB_MAX_WORLD];
+	uint32_t i, failed = 0, killed = 0, left = t->ranks;
+	double end = now() + LIMIT;
+	pid_t pid;
+	int st;
+
+	memset((void *)board, 0, BOARD);
+	*why = 0;
+	for (i = 0; i < t->ranks; i++) {
+		pids[i] = fork();
+		if (!pids[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			t->run(i);
+			_exit(0);
+		}
+	}
+	while (left && !failed) {
+		pid = waitpid(-1, &st, WNOHANG);
+		if (pid <= 0) {
+			usleep(2000);
+			if (now() < end)
+				continue;
+			snprintf(why, 256, "still running after %d s", LIMIT);
+			failed++;
+			break;
+		}
+		left--;
+		for (i = 0; pids[i] != pid; i++)
+			;
+		pids[i] = 0;
+		if (WIFSIGNALED(st) && WTERMSIG(st) == SIGKILL && killed < t->killed)
+			killed++;
+		else if (st)
+			failed++;
+		if (WIFSIGNALED(st) && failed)
+			snprintf(why, 256, "rank %u was killed by signal %d", i,
+				 WTERMSIG(st));
+	}
+	for (i = 0; i < t->ranks; i++)
+		if (pids[i])
+			kill(pids[i], SIGKILL);
+	while (waitpid(-1, &st, 0) > 0)
+		;
+	if (!failed && killed != t->killed) {
+		snprintf(why, 256, "%u ranks died, not %u", killed, t->killed);
+		failed++;
+	}
+	return !failed;
+}
+
+static bool selected(const char *name, char **names)
+{
+	if (!*names)
+		return true;
+	for (; *names; names++)
+		if (!strcmp(*names, name))
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	const struct test *lists[] = { device_tests, coll_tests }, *t;
+	uint32_t i, n = 0, failed = 0;
+	struct vfab_info info;
+
+	(void)argc;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	domain = getenv("VFAB_DOMAIN");
+	if (getenv("VFAB_TEST_BOUND"))
+		bound = atof(getenv("VFAB_TEST_BOUND"));
+	board = mmap(NULL, BOARD + 256, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (board == MAP_FAILED || !domain || vfab_find(domain, NULL, 0, &info) ||
+	    info.world < 8) {
+		fputs("libtest: VFAB_DOMAIN must name a domain of 8 ranks or more\n",
+		      stderr);
+		return 2;
+	}
+	why = (char *)board + BOARD;
+	puts("KTAP version 1");
+	for (i = 0; i < 2; i++)
+		for (t = lists[i]; t->name; t++)
+			n += selected(t->name, argv + 1);
+	printf("1..%u\n", n);
+	for (n = i = 0; i < 2; i++) {
+		for (t = lists[i]; t->name; t++) {
+			double began = now();
+			bool ok;
+
+			if (!selected(t->name, argv + 1))
+				continue;
+			ok = run(t);
+			if (!ok)
+				printf("# %s\n", why);
+			printf("%s %u lib.%s # %.1f s\n", ok ? "ok" : "not ok",
+			       ++n, t->name, now() - began);
+			failed += !ok;
+		}
+	}
+	return failed ? 1 : 0;
+}
