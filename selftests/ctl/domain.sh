@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# domain.sh - vfabctl domain, vfabctl wait
+#
+# by example:
+#
+#	scripts/vm run -- selftests/run.sh ctl-domain
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/ctl/lib-fabric.sh
+. "$here/lib-fabric.sh"
+
+json "no domain" '. == []' domain show
+try "no domain, in text" 0 '' domain show
+check "no domain prints nothing" [ ! -s "$out" ]
+json "no endpoint" '. == []' endpoint show
+try "an object alone shows" 0 '' domain
+try "an unknown domain" 1 'vfabctl: domain "d1": no such domain' domain show d1
+try "nothing is no empty list" 1 'no such domain' -j domain show d1
+try "an unknown id" 1 'vfabctl: domain "dom0": no such domain' domain show dom0
+
+# domain
+try "domain create" 0 'name d1' domain create d1 --size 8 --planes 4 --uuid $uuid --mode 0640 \
+	--user 65534 --group daemon --peer-death keep --retry-timeout 100 --mem-limit 64M \
+	--rate 1000 --latency 250
+id=$(domain_id d1)
+check "it prints the uuid" said "uuid $uuid"
+check "it prints the device file" said "device /dev/vfabric/$id"
+check "the device file is as asked for" is_char_device "/dev/vfabric/$id" "640 65534:1"
+json "all was taken" ".[0] | .name == \"d1\" and .id == $id and .uuid == \"$uuid\" and .size == 8
+	and .planes == 4 and .mode == \"0640\" and .uid == 65534 and .gid == 1
+	and .peer_death == \"keep\" and .retry_timeout == 100 and .mem_limit == 67108864
+	and .mem_used == 0 and .rate == 1000 and .latency == 250 and .attached == 0
+	and .device == \"/dev/vfabric/$id\" and .address == \"dom$id\"" domain show d1
+try "domain create: the name is taken" 1 'a domain of this name exists' domain create d1 --size 8
+try "domain create: the uuid is taken" 1 'a domain of this UUID exists' \
+	domain create d2 --size 8 --uuid $uuid
+try "domain create: the zero uuid" 1 'the zero UUID' \
+	domain create d2 --size 8 --uuid 00000000-0000-0000-0000-000000000000
+json "domain create: as JSON, with defaults" '.[0] | .size == 1 and .planes == 18
+	and .mode == "0600" and .uid == 0 and .peer_death == "revoke"' domain add --size 1
+json "a domain without a name" '.[1] | .name == .address' domain list
+try "domain delete: by id" 0 '' domain del "$(jq '.[1].id' "$out")"
+check "it prints nothing" [ ! -s "$out" ]
+json "the other one is left" 'length == 1' domain ls
+try "domain delete: unknown" 1 'no such domain' domain delete nobody
+json "shown by name" ".[0].id == $id" domain show d1
+json "shown by address" ".[0].name == \"d1\"" domain show "dom$id"
+json "shown by id" ".[0].name == \"d1\"" domain show "$id"
+try "abbreviated" 0 'name d1' dom s"h" d1
+try "domain set" 0 '' domain set d1 --peer-death revoke --retry-timeout 0 --mem-limit 0
+json "it is set" '.[0] | .peer_death == "revoke" and .retry_timeout == 0 and .mem_limit == 0' \
+	domain show d1
+try "no limit, in text" 0 'mem-limit none' domain show d1
+try "domain set: unknown" 1 'no such domain' domain set nobody --mem-limit 1G
+
+# wait
+try "domain wait: ready" 0 '' domain wait d1 --for ready --timeout 5
+try "wait: ready" 0 '' wait d1
+try "wait: not ready, no such domain" 3 'not ready after 0.2 s: there is no such domain' \
+	wait nobody --timeout 0.2
+nobody vfabctl wait d1 --timeout 0 >"$out" 2>"$err"
+check "wait: not ready for who may not open it" [ $? = 0 ]	# uid 65534 owns it
+setpriv --reuid 65533 --regid 65533 --clear-groups vfabctl wait d1 --timeout 0 >"$out" 2>"$err"
+check "wait: ready only for who may open it" [ $? = 3 ]
+check "it says why" said "/dev/vfabric/$id: Permission denied"
+try "wait: nothing attached" 0 '' wait d1 --for attached=0
+try "wait: attached, but nobody is" 3 'not attached=1 after 0.1 s: 0 attached' \
+	wait d1 --for attached=1 --timeout 0.1
+try "wait: deleted, but it is there" 3 'it is there' wait d1 --for deleted --timeout 0.1
+try "wait: deleted" 0 '' wait nobody --for deleted --timeout 0
+(sleep 0.5; vfabctl domain create late --size 2 >/dev/null) &
+try "wait: ready comes later" 0 '' wait late --timeout 20
+(sleep 0.5; vfabctl domain delete late) &
+try "wait: deleted comes later" 0 '' wait late --for deleted --timeout 20
+
+
+try "domain delete --force" 0 '' domain delete d1 --force
+check "no device file is left" [ -z "$(ls /dev/vfabric 2>/dev/null)" ]
+finish
