@@ -12,11 +12,11 @@ static const char *const summaries[] = {
 };
 
 /*
- * The fields of NVML's health mask, two bits each (the last has four): 0 is
- * not supported, 1 true, 2 false. Links and switches are all that can fail so
- * far; of anything else nothing is claimed.
+ * NVML's health mask has fields of two bits (the last one of four, of which
+ * nothing is claimed here): 0 is not supported, 1 true, 2 false. A healthy
+ * endpoint has 0xaa, as a healthy GPU has.
  */
-enum { HEALTH_NOT_SUPPORTED, HEALTH_TRUE, HEALTH_FALSE };
+enum { HEALTH_TRUE = 1, HEALTH_FALSE = 2 };
 
 static const struct {
 	const char *key;
@@ -31,15 +31,15 @@ static const struct {
 
 static uint32_t health_mask(uint32_t health)
 {
-	uint32_t degraded = HEALTH_FALSE, unhealthy = HEALTH_FALSE;
+	uint32_t degraded_bw = HEALTH_FALSE, route_unhealthy = HEALTH_FALSE;
 
 	if (health == VFAB_HEALTH_NOT_SUPPORTED)
 		return 0;
 	if (health == VFAB_HEALTH_LIMITED)
-		degraded = HEALTH_TRUE;
+		degraded_bw = HEALTH_TRUE;
 	if (health == VFAB_HEALTH_UNHEALTHY)
-		unhealthy = HEALTH_TRUE;
-	return degraded | unhealthy << 4;
+		route_unhealthy = HEALTH_TRUE;
+	return degraded_bw | HEALTH_FALSE << 2 | route_unhealthy << 4 | HEALTH_FALSE << 6;
 }
 
 static void out_health(struct ctx *c, uint32_t health)

@@ -261,7 +261,7 @@ int main(int argc, char **argv)
 	}
 
 	ret = c.verb->run(&c, argc, argv);
-	out_finish(&c);
+	out_finish(&c, ret == DONE);
 	vfab_nl_close(c.nl);
 	if (fflush(stdout) || ferror(stdout)) {
 		*c.subject = 0;

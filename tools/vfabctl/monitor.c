@@ -5,6 +5,8 @@
 #include <time.h>
 #include "vfabctl.h"
 
+#define DRAIN	10000		/* at most so many; in a storm, more come all the time */
+
 static const char *const objects[] = {
 	"domain", "partition", "endpoint", "window", "switch", "port", "link",
 	"route", "system",
@@ -112,11 +114,20 @@ static int event(const struct vfab_nl_msg *msg, void *data)
 	return ++w->seen == w->wanted;
 }
 
-/* Events were lost: say so, and how things are now. */
-static int resync(struct watch *w)
+/*
+ * Events were lost: say so, and how things are now. What is still queued
+ * happened before the loss and must not be taken for news after it.
+ */
+static int resync(struct watch *w, struct vfab_nl *events)
 {
 	struct ctx *c = w->c;
+	int i, ret = 0;
 
+	for (i = 0; i < DRAIN && ret != -ETIMEDOUT; i++) {
+		ret = vfab_nl_event(events, 0, event, w);
+		if (ret > 0)
+			return DONE;
+	}
 	item(c, "system");
 	out_str(c, "object", "", "monitor");
 	out_str(c, "action", "", "overflow");
@@ -141,8 +152,8 @@ static int watch(struct watch *w, struct vfab_nl *events, int64_t deadline)
 		if (ret > 0)
 			return DONE;
 		if (ret == -ENOBUFS) {
-			ret = resync(w);
-			if (ret)
+			ret = resync(w, events);
+			if (ret || (w->wanted && w->seen >= w->wanted))
 				return ret;
 		} else if (ret && ret != -ETIMEDOUT && ret != -EINTR) {
 			error(w->c, "%s", vfab_nl_error(events));

@@ -160,10 +160,10 @@ void item_end(struct ctx *c)
 		c->out.comma = false;
 }
 
-/* After all is printed: JSON is complete whatever happened. */
-void out_finish(struct ctx *c)
+/* After all is printed: what was begun is complete JSON, whatever happened. */
+void out_finish(struct ctx *c, bool done)
 {
-	if (c->list)
+	if (c->list && done)
 		open_outermost(c);
 	if (c->out.opened) {
 		out_close(c, ']');

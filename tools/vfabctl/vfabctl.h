@@ -171,7 +171,7 @@ void device_path(char path[64], uint32_t domain, uint32_t partition);
 void item(struct ctx *c, const char *addr_fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void item_end(struct ctx *c);
-void out_finish(struct ctx *c);
+void out_finish(struct ctx *c, bool done);
 void out_uint(struct ctx *c, const char *key, const char *label, uint64_t v);
 void out_str(struct ctx *c, const char *key, const char *label, const char *s);
 void out_quoted(struct ctx *c, const char *key, const char *label, const char *s);
