@@ -338,6 +338,9 @@ int vf_domain_delete(struct vf_domain *dom, bool force)
 {
 	struct vf_notice n = VF_NOTICE(VFAB_OBJ_DOMAIN, VFAB_ACT_DELETED,
 				       VFAB_WHY_ADMIN);
+	struct vf_notice detached = VF_NOTICE(VFAB_OBJ_ENDPOINT, VFAB_ACT_DETACHED,
+					      VFAB_WHY_DELETE);
+	DECLARE_BITMAP(ended, VF_MAX_WORLD) = { };
 	struct vf_partition *part, *next;
 	struct vf_change chg;
 	u32 i;
@@ -356,10 +359,16 @@ int vf_domain_delete(struct vf_domain *dom, bool force)
 		struct vf_holder *h = rcu_dereference_protected(dom->eps[i].holder,
 					lockdep_is_held(&dom->lock));
 
-		if (h)
-			vf_holder_kill(&chg, h);
+		if (!h)
+			continue;
+		vf_holder_kill(&chg, h);
+		__set_bit(i, ended);
 	}
 	vf_change_commit(&chg);
+	for_each_set_bit(i, ended, dom->topo.world) {
+		detached.rank = i;
+		vf_notify(dom, &detached);
+	}
 	list_for_each_entry_safe(part, next, &dom->parts, node)
 		vf_partition_delete(part);
 	vf_notify(dom, &n);

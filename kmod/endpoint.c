@@ -57,8 +57,8 @@ static void vf_holder_free(struct kref *ref)
 	xa_destroy(&h->peers);
 	if (h->bell)
 		vf_window_put(h->bell);
-	if (h->view_win)
-		vf_window_put(h->view_win);
+	if (h->view_import)
+		vf_import_put(h->view_import);
 	kvfree(h->events);
 	kvfree(h->deadline);
 	if (h->inode)
@@ -132,7 +132,7 @@ struct vf_holder *vf_holder_create(struct vf_partition *gate)
 	INIT_LIST_HEAD(&h->tell);
 	xa_init(&h->peers);
 	init_waitqueue_head(&h->wq);
-	mutex_init(&h->read_lock);
+	mutex_init(&h->file_lock);
 	spin_lock_init(&h->lock);
 	h->imports = RB_ROOT;
 	INIT_WORK(&h->pid_work, vf_pid_work);
@@ -195,7 +195,7 @@ static int vf_pick_rank(struct vf_holder *h, u32 *rank)
 	return -EHOSTUNREACH;
 }
 
-/* What an attached holder needs, allocated before anything is published. */
+/* What an attached holder needs, allocated before domain->lock is taken. */
 static int vf_holder_prepare(struct vf_holder *h)
 {
 	u32 world = h->dom->topo.world;
@@ -208,28 +208,19 @@ static int vf_holder_prepare(struct vf_holder *h)
 		h->bell = vf_window_kernel(h, VF_WINDOW_BELL, 2 * PAGE_SIZE);
 	if (!h->events || !h->deadline || !h->bell)
 		return -ENOMEM;
-	return h->view_win ? 0 : vf_view_create(h);
+	return h->view_import ? 0 : vf_view_create(h);
 }
 
-/**
- * vf_holder_attach - take an endpoint
- * @h: from open()
- * @a: see struct vfab_attach
- *
- * Return: 0 or an errno of the uapi header.
- */
-int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a)
+static int vf_holder_take(struct vf_holder *h, u32 *want)
 {
 	struct vf_notice n = VF_NOTICE(VFAB_OBJ_ENDPOINT, VFAB_ACT_ATTACHED,
 				       VFAB_WHY_ATTACH);
 	struct vf_domain *dom = h->dom;
 	struct vf_holder *peer;
 	struct vf_change chg;
-	u32 rank = a->rank;
+	u32 rank = *want;
 	int ret;
 
-	if (a->flags)
-		return -EOPNOTSUPP;
 	if (mutex_lock_killable(&dom->lock))
 		return -EINTR;
 	ret = -ENODEV;
@@ -241,20 +232,13 @@ int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a)
 	ret = vf_pick_rank(h, &rank);
 	if (ret)
 		goto unlock;
-	ret = vf_holder_prepare(h);
-	if (ret)
-		goto unlock;
 
+	/* Nothing can fail from here on */
 	h->rank = rank;
 	h->bell->rank = rank;
 	vf_view_fill(h);
-	ret = vf_import_view(h);
-	if (ret) {
-		h->rank = VFAB_RANK_ANY;
-		goto unlock;
-	}
-
-	/* Nothing can fail from here on */
+	kref_get(&h->view_import->ref);
+	vf_import_link(h->view_import);
 	h->tgid = get_pid(task_tgid(current));
 	WRITE_ONCE(h->state, VF_HOLDER_ATTACHED);
 	rcu_assign_pointer(dom->eps[rank].holder, h);
@@ -271,7 +255,7 @@ int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a)
 	n.rank = rank;
 	n.partition = h->gate->id;
 	vf_notify(dom, &n);
-	a->rank = rank;
+	*want = rank;
 
 	/*
 	 * flush() sees most exits at once; the pid's wait queue sees the rest
@@ -280,6 +264,28 @@ int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a)
 	add_wait_queue(&h->tgid->wait_pidfd, &h->pid_wait);
 unlock:
 	mutex_unlock(&dom->lock);
+	return ret;
+}
+
+/**
+ * vf_holder_attach - take an endpoint
+ * @h: from open()
+ * @a: see struct vfab_attach
+ *
+ * Return: 0 or an errno of the uapi header.
+ */
+int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a)
+{
+	int ret;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	if (mutex_lock_killable(&h->file_lock))
+		return -EINTR;
+	ret = READ_ONCE(h->state) == VF_HOLDER_NEW ? vf_holder_prepare(h) : 0;
+	if (!ret)
+		ret = vf_holder_take(h, &a->rank);
+	mutex_unlock(&h->file_lock);
 	return ret;
 }
 

@@ -92,14 +92,14 @@ ssize_t vf_event_read(struct vf_holder *h, struct file *file, char __user *buf,
 		return -EINVAL;
 	while (len - done >= sizeof(e)) {
 		/* One reader at a time, so that a bad buffer loses nothing */
-		ret = mutex_lock_interruptible(&h->read_lock);
+		ret = mutex_lock_interruptible(&h->file_lock);
 		if (ret)
 			return done ?: -ERESTARTSYS;
 		got = vf_event_peek(h, &e);
 		bad = got && copy_to_user(buf + done, &e, sizeof(e));
 		if (got && !bad)
 			vf_event_pop(h, &e);
-		mutex_unlock(&h->read_lock);
+		mutex_unlock(&h->file_lock);
 		if (bad)
 			return done ?: -EFAULT;
 		if (got) {

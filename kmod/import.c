@@ -12,7 +12,10 @@ static void vf_import_free(struct kref *ref)
 {
 	struct vf_import *im = container_of(ref, struct vf_import, ref);
 
-	WARN_ON_ONCE(im->win);
+	if (im->kind == VF_WINDOW_VIEW)
+		vf_window_put(im->win);
+	else
+		WARN_ON_ONCE(im->win);
 	if (im->absorb)
 		__free_page(im->absorb);
 	kfree(im);
@@ -49,8 +52,9 @@ void vf_import_unlink(struct vf_import *im)
 	spin_lock(&h->lock);
 	rb_erase(&im->node, &h->imports);
 	spin_unlock(&h->lock);
-	if (im->kind != VF_WINDOW_VIEW)
-		h->nimports--;
+	if (im->kind == VF_WINDOW_VIEW)
+		return;		/* LIVE for as long as it is mapped */
+	h->nimports--;
 	list_del_init(&im->peer_node);
 	vf_import_drop_window(im);
 }
@@ -86,11 +90,11 @@ static struct vf_peer *vf_peer_get(struct vf_holder *h, u32 rank)
 
 	if (peer)
 		return peer;
-	peer = kzalloc(sizeof(*peer), GFP_KERNEL_ACCOUNT);
+	peer = kzalloc(sizeof(*peer), VF_GFP_LOCKED);
 	if (!peer)
 		return NULL;
 	INIT_LIST_HEAD(&peer->imports);
-	ret = xa_err(xa_store(&h->peers, rank, peer, GFP_KERNEL_ACCOUNT));
+	ret = xa_err(xa_store(&h->peers, rank, peer, VF_GFP_LOCKED));
 	if (ret) {
 		kfree(peer);
 		return NULL;
@@ -98,29 +102,28 @@ static struct vf_peer *vf_peer_get(struct vf_holder *h, u32 rank)
 	return peer;
 }
 
-/* Put @im where mmap() and changes find it. Nothing fails. */
-static void vf_import_link(struct vf_import *im, struct vf_window *win,
-			   struct vf_peer *peer, unsigned long pgoff)
+static void vf_import_set_window(struct vf_import *im, struct vf_window *win,
+				 u64 cookie)
 {
-	struct vf_holder *h = im->holder;
-	struct rb_node **link, *parent = NULL;
-
-	lockdep_assert_held(&h->dom->lock);
 	kref_get(&win->ref);
 	im->win = win;
 	im->kind = win->kind;
 	im->rank = win->rank;
 	im->npages = win->npages;
-	im->pgoff = pgoff;
-	list_add_tail(&im->win_node, &win->imports);
-	win->nimports++;
-	if (peer)
-		list_add_tail(&im->peer_node, &peer->imports);
+	im->pgoff = cookie >> PAGE_SHIFT;
+}
 
+/* Put @im where mmap() finds it. */
+void vf_import_link(struct vf_import *im)
+{
+	struct vf_holder *h = im->holder;
+	struct rb_node **link, *parent = NULL;
+
+	lockdep_assert_held(&h->dom->lock);
 	spin_lock(&h->lock);
 	for (link = &h->imports.rb_node; *link;) {
 		parent = *link;
-		if (pgoff < rb_entry(parent, struct vf_import, node)->pgoff)
+		if (im->pgoff < rb_entry(parent, struct vf_import, node)->pgoff)
 			link = &parent->rb_left;
 		else
 			link = &parent->rb_right;
@@ -148,7 +151,11 @@ static int vf_import_add(struct vf_import *im, struct vf_window *win, u64 *cooki
 		  peer->next * VF_COOKIE_UNIT;
 	peer->next += units;
 	h->nimports++;
-	vf_import_link(im, win, peer, *cookie >> PAGE_SHIFT);
+	vf_import_set_window(im, win, *cookie);
+	list_add_tail(&im->win_node, &win->imports);
+	win->nimports++;
+	list_add_tail(&im->peer_node, &peer->imports);
+	vf_import_link(im);
 	vf_domain_changed(h->dom);
 	return 0;
 }
@@ -164,9 +171,12 @@ int vf_import_handle(struct vf_holder *h, struct vfab_import *a)
 		return -EOPNOTSUPP;
 	if (!(a->access & VFAB_ACCESS_READ) || a->pad)
 		return -EINVAL;
+	im = vf_import_new(h, a->access, a->loss);
+	if (!im)
+		return -ENOMEM;
 	ret = vf_holder_lock(h);
 	if (ret)
-		return ret;
+		goto put;
 	ret = -ENOENT;
 	win = vf_window_find(h->dom, a->handle);
 	if (!win)
@@ -177,19 +187,16 @@ int vf_import_handle(struct vf_holder *h, struct vfab_import *a)
 	ret = -EACCES;
 	if (win->owner != h && a->access & ~win->access)
 		goto unlock;
-	ret = -ENOMEM;
-	im = vf_import_new(h, a->access, a->loss);
-	if (!im)
-		goto unlock;
 	ret = vf_import_add(im, win, &a->cookie);
-	if (ret) {
-		vf_import_put(im);
+	if (ret)
 		goto unlock;
-	}
 	a->size = (u64)win->npages << PAGE_SHIFT;
 	a->rank = win->rank;
 unlock:
 	mutex_unlock(&h->dom->lock);
+put:
+	if (ret)
+		vf_import_put(im);
 	return ret;
 }
 
@@ -204,9 +211,12 @@ int vf_import_bell(struct vf_holder *h, struct vfab_bell *a)
 		return -EOPNOTSUPP;
 	if (a->rank >= dom->topo.world)
 		return -EINVAL;
+	im = vf_import_new(h, VFAB_ACCESS_READ | VFAB_ACCESS_WRITE, a->loss);
+	if (!im)
+		return -ENOMEM;
 	ret = vf_holder_lock(h);
 	if (ret)
-		return ret;
+		goto put;
 	ret = vf_reach(dom, h->rank, a->rank);
 	if (ret)
 		goto unlock;
@@ -215,27 +225,23 @@ int vf_import_bell(struct vf_holder *h, struct vfab_bell *a)
 					 lockdep_is_held(&dom->lock));
 	if (!peer)
 		goto unlock;
-	ret = -ENOMEM;
-	im = vf_import_new(h, VFAB_ACCESS_READ | VFAB_ACCESS_WRITE, a->loss);
-	if (!im)
-		goto unlock;
 	ret = vf_import_add(im, peer->bell, &a->cookie);
-	if (ret)
-		vf_import_put(im);
 unlock:
 	mutex_unlock(&dom->lock);
+put:
+	if (ret)
+		vf_import_put(im);
 	return ret;
 }
 
-/* At attach, under domain->lock: the view is always there to be mapped. */
-int vf_import_view(struct vf_holder *h)
+/* The view's import: LIVE for ever, also when its endpoint has ended. */
+struct vf_import *vf_import_view(struct vf_holder *h, struct vf_window *view)
 {
 	struct vf_import *im = vf_import_new(h, VFAB_ACCESS_READ, VFAB_LOSS_SIGBUS);
 
-	if (!im)
-		return -ENOMEM;
-	vf_import_link(im, h->view_win, NULL, VF_COOKIE_VIEW >> PAGE_SHIFT);
-	return 0;
+	if (im)
+		vf_import_set_window(im, view, VF_COOKIE_VIEW);
+	return im;
 }
 
 /* The import that covers [pgoff, pgoff + n); under holder->lock. */

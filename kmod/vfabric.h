@@ -6,6 +6,8 @@
  *
  *   mmap_lock		held around ->mmap, ->fault and vm_ops->open/close, which
  *			take nothing below but vf_srcu (read) and holder->lock
+ *   holder->file_lock	mutex: one reader of events, one ATTACH; held over
+ *			copy_to_user() by the reader, which takes no more mutexes
  *   domain->lock	mutex: every change of a domain, its partitions, topology,
  *			holders, windows and imports; never taken under
  *			mmap_lock, never held while copying from or to a user
@@ -34,7 +36,8 @@
  *   window	its owner while it lives, each import that can still reach it.
  *   import	its holder's tree, each VMA, each fault that sleeps on it. It
  *		drops its window as soon as it is GONE or ENDED, synchronized
- *		and unmapped, however long its VMAs stay.
+ *		and unmapped, however long its VMAs stay. The view's import also
+ *		has a reference of its holder, and keeps its window.
  *
  * A pointer found under vf_srcu or RCU is used only inside that section.
  */
@@ -64,6 +67,12 @@
 #define VF_MAX_IMPORTS		16384		/* per endpoint */
 #define VF_WINDOW_MAX		(16ULL << 30)	/* bytes */
 #define VF_EVENTS		256		/* queued per endpoint */
+
+/*
+ * For what is allocated under domain->lock: fails rather than have others wait
+ * while one memory cgroup is reclaimed or has a victim chosen.
+ */
+#define VF_GFP_LOCKED	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 /* mmap() offsets: a range of 2^45 bytes per peer rank, then the view's */
 #define VF_COOKIE_RANK_SHIFT	45
@@ -250,13 +259,13 @@ struct vf_holder {
 	u32 nimports;
 	struct xarray peers;		/* rank -> struct vf_peer */
 	struct vf_window *bell;
-	struct vf_window *view_win;
+	struct vf_import *view_import;
 	struct vfab_view *view;
 	unsigned long *deadline;	/* per peer in RECOVERY, jiffies */
 	struct list_head tell;		/* vf_change.tell */
 
 	wait_queue_head_t wq;		/* WAIT, LOOKUP, read, poll, faults */
-	struct mutex read_lock;		/* read(); leaf, held over copy_to_user() */
+	struct mutex file_lock;		/* read() and ATTACH, one at a time */
 
 	spinlock_t lock;		/* what follows, up to tgid */
 	struct rb_root imports;
@@ -416,7 +425,8 @@ void vf_window_put(struct vf_window *win);
 /* import.c */
 int vf_import_handle(struct vf_holder *h, struct vfab_import *a);
 int vf_import_bell(struct vf_holder *h, struct vfab_bell *a);
-int vf_import_view(struct vf_holder *h);
+struct vf_import *vf_import_view(struct vf_holder *h, struct vf_window *view);
+void vf_import_link(struct vf_import *im);
 int vf_import_release(struct vf_holder *h, struct vfab_release *a);
 int vf_import_mmap(struct vf_holder *h, struct vm_area_struct *vma);
 void vf_import_put(struct vf_import *im);

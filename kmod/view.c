@@ -11,10 +11,15 @@ size_t vf_view_bytes(const struct vf_domain *dom)
 
 int vf_view_create(struct vf_holder *h)
 {
-	h->view_win = vf_window_kernel(h, VF_WINDOW_VIEW, vf_view_bytes(h->dom));
-	if (!h->view_win)
+	struct vf_window *win = vf_window_kernel(h, VF_WINDOW_VIEW, vf_view_bytes(h->dom));
+
+	if (!win)
 		return -ENOMEM;
-	h->view = h->view_win->vmem;
+	h->view_import = vf_import_view(h, win);
+	vf_window_put(win);	/* the import has one of its own */
+	if (!h->view_import)
+		return -ENOMEM;
+	h->view = h->view_import->win->vmem;
 	return 0;
 }
 

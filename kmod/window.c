@@ -162,7 +162,7 @@ static int vf_window_link(struct vf_holder *h, struct vf_window *win)
 	if (h->nwindows >= VF_MAX_WINDOWS)
 		return -EDQUOT;
 	ret = xa_alloc_cyclic(&dom->windows, &index, win, XA_LIMIT(1, U32_MAX - 1),
-			      &dom->handle_next, GFP_KERNEL_ACCOUNT);
+			      &dom->handle_next, VF_GFP_LOCKED);
 	if (ret < 0)
 		return ret;
 	win->handle = (u64)atomic_inc_return(&vf_handle_seq) << 32 | index;

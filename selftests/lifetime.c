@@ -611,6 +611,24 @@ TEST_F(life, view_outlives_the_endpoint)
 	EXPECT_NE(0, view->ended);
 }
 
+/* The first touch comes after the end: there must still be a page behind it */
+TEST_F(life, view_first_touched_after_the_end)
+{
+	struct vfab_info info;
+	int fd = vft_join(&self->dom, 0);
+	const struct vfab_view *view;
+
+	ASSERT_EQ(0, ioctl(fd, VFAB_IOC_INFO, &info));
+	view = mmap(NULL, info.view_bytes, PROT_READ, MAP_SHARED, fd, info.view_cookie);
+	ASSERT_NE(MAP_FAILED, view);
+	ASSERT_EQ(0, vft_detach(fd));
+	EXPECT_NE(0, view->ended);
+	/* a page dropped from the page tables comes back, too */
+	EXPECT_EQ(0, madvise((void *)view, info.view_bytes, MADV_DONTNEED));
+	close(fd);
+	EXPECT_EQ(VFAB_PARTITION_NONE, view->partition);
+}
+
 TEST_F(life, detach_with_mappings_in_a_child)
 {
 	int fd = vft_join(&self->dom, 0);
