@@ -670,7 +670,7 @@ TEST_F(loss, told_by_view_and_event)
 		EXPECT_EQ(0, after.generation & 1);
 		EXPECT_EQ(before.losses + 1, after.losses);
 		EXPECT_NE(generation, view->generation);
-		EXPECT_NE(loss, view->loss);
+		EXPECT_LT(loss, view->loss);
 		if (after.state == VFAB_PEER_UNREACHABLE) {
 			EXPECT_EQ(0, after.paths);
 			EXPECT_EQ(0, after.rate);
@@ -678,6 +678,11 @@ TEST_F(loss, told_by_view_and_event)
 	} else {
 		EXPECT_EQ(VFAB_PEER_HELD, after.state);
 		EXPECT_EQ(before.losses, after.losses);
+		EXPECT_EQ(before.revoked + 1, after.revoked);
+		EXPECT_EQ(before.paths, after.paths);
+		/* a loss of the partition: who waits looks again */
+		EXPECT_NE(generation, view->generation);
+		EXPECT_NE(loss, view->loss);
 	}
 	/* its own move comes with an event of its own */
 	ASSERT_EQ(0, next_event(s.importer, &ev, 0));
@@ -1613,6 +1618,36 @@ TEST_F(pair, moved_endpoint_is_told)
 	EXPECT_EQ(VFAB_PEER_HELD, peer.state);
 	EXPECT_EQ(-EACCES, vft_lookup(self->peer, 0, 1, 0, NULL));
 	EXPECT_EQ(-ENOENT, vft_lookup(self->peer, 2, 1, 0, NULL));
+}
+
+/* Who had imported a window that is freed is told, and nobody else. */
+TEST_F(pair, revoked_windows_are_counted)
+{
+	const struct vfab_view *view = vft_view(self->peer), *other = vft_view(self->third);
+	struct vfab_peer before, after, bystander;
+	uint64_t loss, handle, cookie;
+
+	vft_peer(view, 0, &before);
+	vft_peer(other, 0, &bystander);
+	loss = view->loss;
+	/* not imported, or not any more: no loss */
+	ASSERT_EQ(0, vft_alloc(self->owner, VFT_PAGE, 0, VFT_RW, &handle));
+	ASSERT_EQ(0, vft_free(self->owner, handle));
+	ASSERT_EQ(0, vft_alloc(self->owner, VFT_PAGE, 0, VFT_RW, &handle));
+	ASSERT_EQ(0, vft_import(self->owner, handle, VFT_RW, 0, NULL));
+	ASSERT_EQ(0, vft_import(self->peer, handle, VFT_RW, 0, &cookie));
+	ASSERT_EQ(0, vft_release(self->peer, cookie));
+	ASSERT_EQ(0, vft_free(self->owner, handle));
+	vft_peer(view, 0, &after);
+	EXPECT_EQ(0, memcmp(&before, &after, sizeof(after)));
+	EXPECT_EQ(loss, view->loss);
+	ASSERT_EQ(0, vft_import(self->peer, self->handle, VFT_RW, 0, NULL));
+	ASSERT_EQ(0, vft_free(self->owner, self->handle));
+	vft_peer(view, 0, &after);
+	EXPECT_EQ(before.revoked + 1, after.revoked);
+	EXPECT_LT(loss, view->loss);
+	vft_peer(other, 0, &after);
+	EXPECT_EQ(0, memcmp(&bystander, &after, sizeof(after)));
 }
 
 TEST_F(pair, view_of_paths_rate_and_latency)

@@ -166,6 +166,7 @@ struct vft_options {
 	uint64_t mem_limit;
 };
 
+extern bool vft_quiet;			/* do not say why one could not be created */
 int vft_domain_create(struct vft_domain *dom, uint32_t world, const struct vft_options *opt);
 int vft_domain_delete(struct vft_domain *dom, bool force);
 /*
@@ -177,6 +178,7 @@ int vft_domain_end(struct vft_domain *dom);
 uint64_t vft_domain_get(const struct vft_domain *dom, int attr);	/* ~0 on error */
 int vft_domain_set(const struct vft_domain *dom, int attr, uint64_t value);
 unsigned int vft_domain_count(void);	/* in this network namespace */
+unsigned int vft_domain_total(void);	/* on this machine */
 unsigned int vft_domain_sweep(const char *prefix);	/* force-delete; how many */
 
 int vft_link(const struct vft_domain *dom, int rank, int sw, bool up);

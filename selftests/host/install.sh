@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# install.sh - does "make modules", "modules_install" and "install" do what they say?
+#
+# by example:
+#
+#	selftests/host/install.sh
+#
+# Works in a copy of the sources and installs below a directory of its own.
+# Prints TAP.
+
+set -u
+
+cd "$(dirname "$0")/../.." || exit 2
+PATH=$PATH:/usr/sbin:/sbin
+tree=$PWD
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+count=0 failed=0
+
+# result NAME STATUS [LOG]
+result() {
+	count=$((count + 1))
+	if [ "$2" = 0 ]; then
+		echo "ok $count - $1"
+	else
+		[ ! -e "${3:-}" ] || tail -n 20 "$3" | sed 's/^/# /'
+		echo "not ok $count - $1"
+		failed=1
+	fi
+}
+
+# As a clone would be: without what was built in the tree
+mkdir "$tmp/src"
+cp -r Makefile Kbuild kmod uapi tools Documentation COPYING LICENSES "$tmp/src/"
+find "$tmp/src/kmod" \( -name '*.o' -o -name '*.ko' -o -name '*.mod*' -o -name '.*.cmd' \) -delete
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+parts=$(scripts/kernel path 6.12 --headers --release) || exit 2
+{ read -r headers; read -r release; } <<<"$parts"
+make -C "$tmp/src" modules KDIR="$headers" >"$tmp/modules.log" 2>&1 &&
+	[ -e "$tmp/src/kmod/vfabric.ko" ]
+result "make modules KDIR=" $? "$tmp/modules.log"
+make -C "$tmp/src" modules KDIR=/nonexistent >"$tmp/out" 2>"$tmp/err"
+[ $? = 2 ] && grep -q 'no kernel headers in /nonexistent: install ' "$tmp/err"
+result "make modules without headers says what to install" $? "$tmp/err"
+make -C "$tmp/src" modules_install KDIR="$headers" INSTALL_MOD_PATH="$tmp/root" >"$tmp/install.log" 2>&1 &&
+	ls "$tmp/root/lib/modules/$release"/updates/vfabric.ko* >/dev/null
+result "make modules_install INSTALL_MOD_PATH=" $? "$tmp/install.log"
+
+make -C "$tmp/src" install PREFIX=/usr DESTDIR="$tmp/root" >"$tmp/tools.log" 2>&1
+result "make install DESTDIR=" $? "$tmp/tools.log"
+usr=$tmp/root/usr
+for f in bin/vfabctl bin/vfabrun bin/vfabperf lib/libvfab.so lib/libvfab.so.1 lib/libvfab.a \
+	 lib/pkgconfig/vfab.pc include/vfab.h include/vfab_nl.h include/linux/vfabric.h \
+	 include/linux/vfabric_netlink.h share/bash-completion/completions/vfabctl \
+	 share/man/man1/vfabrun.1 share/man/man3/vfab_open.3 share/man/man4/vfabric.4 \
+	 share/man/man7/vfabric.7; do
+	[ -s "$usr/$f" ] || echo "missing: $f"
+done >"$tmp/missing"
+[ ! -s "$tmp/missing" ]
+result "all that belongs there is installed" $? "$tmp/missing"
+for tool in vfabctl vfabrun vfabperf; do
+	"$usr/bin/$tool" --version || echo "$tool does not run"
+done >"$tmp/versions" 2>&1
+[ "$(sort -u "$tmp/versions" | grep -c .)" = 3 ] && ! grep -q 'does not run' "$tmp/versions"
+result "the installed tools find the installed library" $? "$tmp/versions"
+
+# A program is built the way its author would, and against either library
+cat >"$tmp/prog.c" <<'END'
+#include <stdio.h>
+#include <vfab.h>
+
+int main(void)
+{
+	puts(vfab_strerror(VFAB_ABI == 1 ? -16 : 0));
+	return 0;
+}
+END
+pc() {
+	PKG_CONFIG_PATH=$usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$tmp/root pkg-config "$@" vfab
+}
+# shellcheck disable=SC2046 # flags are words
+gcc -Wall -Werror $(pc --cflags) -o "$tmp/dynamic" "$tmp/prog.c" $(pc --libs) >"$tmp/cc.log" 2>&1 &&
+	LD_LIBRARY_PATH=$usr/lib "$tmp/dynamic" | grep -q 'another process holds the rank'
+result "a program links through pkg-config" $? "$tmp/cc.log"
+# shellcheck disable=SC2046
+gcc -Wall -Werror $(pc --cflags) -o "$tmp/static" "$tmp/prog.c" "$usr/lib/libvfab.a" -lmnl -lpthread \
+	>"$tmp/cc.log" 2>&1 && "$tmp/static" | grep -q 'another process holds the rank'
+result "and with the static library" $? "$tmp/cc.log"
+
+# Found by name, as installed: the links to pages of several functions too
+if command -v man >/dev/null; then
+	for page in $(sed -n 's/^\t\(vfab_[a-z_]*\);$/\1/p' "$tree/tools/lib/libvfab.map") libvfab vfabric vfabrun vfabctl vfabperf; do
+		MANPATH=$usr/share/man man -w "$page" >/dev/null 2>&1 &&
+			[ "$(MANPATH=$usr/share/man MANWIDTH=80 man -P cat "$page" 2>/dev/null | wc -l)" -gt 20 ] ||
+			echo "man $page: nothing"
+	done >"$tmp/pages"
+	[ ! -s "$tmp/pages" ]
+	result "man finds each page by each name" $? "$tmp/pages"
+else
+	count=$((count + 1))
+	echo "ok $count - man finds each page by each name # SKIP man is not installed"
+fi
+echo "1..$count"
+exit "$failed"

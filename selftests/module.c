@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * module: loading, unloading and the parameters. It unloads the module that it
+ * finds and leaves it loaded with the defaults.
+ *
+ *	VFABRIC_KO=vfabric.ko build/selftests/module
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include "kselftest_harness.h"
+#include "vft.h"
+
+static int load(const char *params)
+{
+	const char *ko = getenv("VFABRIC_KO");
+	int fd = open(ko ? ko : "", O_RDONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = syscall(SYS_finit_module, fd, params, 0) ? -errno : 0;
+	close(fd);
+	/* the family has another number now */
+	vft_nl_reset();
+	return ret;
+}
+
+static int unload(void)
+{
+	vft_nl_reset();
+	return syscall(SYS_delete_module, "vfabric", O_NONBLOCK) ? -errno : 0;
+}
+
+static bool loaded(void)
+{
+	return !access("/sys/module/vfabric", F_OK);
+}
+
+/* Ends of processes may be noticed a moment late */
+static int unload_soon(void)
+{
+	int ret = -1;
+
+	vft_until(5000, !(ret = unload()));
+	return ret;
+}
+
+FIXTURE(module) {
+	int unused;
+};
+
+FIXTURE_SETUP(module)
+{
+	ASSERT_NE(NULL, getenv("VFABRIC_KO"));
+	if (!loaded()) {
+		ASSERT_EQ(0, load(""));
+	}
+}
+
+FIXTURE_TEARDOWN_PARENT(module)
+{
+	if (loaded()) {
+		EXPECT_EQ(0, unload_soon());
+	}
+	EXPECT_EQ(0, load(""));
+}
+
+/* It creates nothing and takes hold of nothing until it is asked to. */
+TEST_F(module, loading_creates_nothing)
+{
+	ASSERT_EQ(0, unload());
+	EXPECT_NE(0, access("/dev/vfabric", F_OK));
+	ASSERT_EQ(0, load(""));
+	EXPECT_EQ(0, vft_domain_count());
+	EXPECT_NE(0, access("/dev/vfabric", F_OK));
+	EXPECT_EQ(0, vft_read_long("/sys/module/vfabric/refcnt"));
+	EXPECT_EQ(0, vft_read_long("/sys/module/vfabric/parameters/userns_domains"));
+}
+
+TEST_F(module, parameters_are_read_only_after_loading)
+{
+	DIR *dir = opendir("/sys/module/vfabric/parameters");
+	struct dirent *entry;
+	int n = 0;
+
+	ASSERT_NE(NULL, dir);
+	while ((entry = readdir(dir))) {
+		struct stat st;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		ASSERT_EQ(0, fstatat(dirfd(dir), entry->d_name, &st, 0));
+		EXPECT_EQ(0, st.st_mode & 0222) {
+			TH_LOG("%s is writable", entry->d_name);
+		}
+		n++;
+	}
+	EXPECT_LT(0, n);
+	closedir(dir);
+}
+
+TEST_F_TIMEOUT(module, loads_and_unloads_a_hundred_times, 120)
+{
+	unsigned int i;
+
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(0, unload());
+		ASSERT_EQ(0, load(""));
+		/* used or not */
+		if (i % 10 == 0) {
+			struct vft_domain dom;
+
+			ASSERT_EQ(0, vft_domain_create(&dom, 72, NULL));
+			close(vft_join(&dom, 3));
+			ASSERT_EQ(0, vft_domain_delete(&dom, false));
+		}
+	}
+}
+
+/* Domains without users are no reason to stay; they go with the module. */
+TEST_F(module, unloads_with_domains)
+{
+	struct vft_domain dom[3];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, vft_domain_create(&dom[i], 72, NULL));
+	}
+	ASSERT_EQ(0, vft_partition_create(&dom[0], 1, NULL, 0, 8));
+	ASSERT_EQ(0, unload());
+	EXPECT_EQ(true, vft_until(1000, access("/dev/vfabric", F_OK)));
+	ASSERT_EQ(0, load(""));
+	EXPECT_EQ(0, vft_domain_count());
+}
+
+TEST_F(module, stays_while_a_file_is_open)
+{
+	struct vft_domain dom;
+	int fd;
+
+	ASSERT_EQ(0, vft_domain_create(&dom, 4, NULL));
+	/* not attached */
+	fd = vft_open(&dom, 0);
+	EXPECT_EQ(-EAGAIN, unload());
+	ASSERT_EQ(0, vft_attach(fd, 0));
+	EXPECT_EQ(-EAGAIN, unload());
+	ASSERT_EQ(0, vft_detach(fd));
+	EXPECT_EQ(-EAGAIN, unload());
+	/* the domain gone, the file still there */
+	ASSERT_EQ(0, vft_domain_delete(&dom, false));
+	EXPECT_EQ(-EAGAIN, unload());
+	close(fd);
+	EXPECT_EQ(0, unload());
+}
+
+TEST_F(module, stays_while_a_window_is_mapped)
+{
+	struct vft_domain dom;
+	uint64_t handle;
+	char *p, *q;
+	int fd;
+
+	ASSERT_EQ(0, vft_domain_create(&dom, 4, NULL));
+	fd = vft_join(&dom, 0);
+	ASSERT_EQ(0, vft_alloc(fd, VFT_HUGE, 0, VFT_RW, &handle));
+	p = vft_import_map(fd, handle, VFT_HUGE, VFT_RW, 0);
+	ASSERT_NE(NULL, p);
+	EXPECT_EQ(0, vft_store(p, 1));
+	q = (char *)vft_view(fd);
+	ASSERT_NE(NULL, q);
+	close(fd);
+	/* only the mappings are left, and those in pieces */
+	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(SIGBUS, vft_touch(p));
+	ASSERT_EQ(0, vft_domain_delete(&dom, false));
+	EXPECT_EQ(-EAGAIN, unload());
+	ASSERT_EQ(0, munmap(p, VFT_HUGE - VFT_PAGE));
+	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(SIGBUS, vft_touch(p + VFT_HUGE - VFT_PAGE));
+	ASSERT_EQ(0, munmap(p + VFT_HUGE - VFT_PAGE, VFT_PAGE));
+	EXPECT_EQ(-EAGAIN, unload());
+	ASSERT_EQ(0, munmap(q, VFT_PAGE));
+	EXPECT_EQ(0, unload());
+}
+
+/* A child's mapping counts like the parent's. */
+TEST_F(module, stays_while_a_child_has_a_mapping)
+{
+	struct vft_domain dom;
+	uint64_t handle;
+	pid_t pid;
+	char *p;
+	int fd;
+
+	ASSERT_EQ(0, vft_domain_create(&dom, 4, NULL));
+	fd = vft_join(&dom, 0);
+	ASSERT_EQ(0, vft_alloc(fd, VFT_PAGE, 0, VFT_RW, &handle));
+	p = vft_import_map(fd, handle, VFT_PAGE, VFT_RW, 0);
+	ASSERT_NE(NULL, p);
+	pid = vft_fork();
+	if (!pid) {
+		close(fd);
+		pause();
+	}
+	munmap(p, VFT_PAGE);
+	close(fd);
+	/* the child closes its copy as well */
+	EXPECT_EQ(true, vft_until(2000, !vft_domain_get(&dom, VFAB_A_ATTACHED)));
+	ASSERT_EQ(0, vft_domain_delete(&dom, false));
+	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(SIGKILL, vft_kill(pid));
+	EXPECT_EQ(0, unload_soon());
+}
+
+/* Everything that can reach it while it comes and goes */
+static void knock(unsigned int seed)
+{
+	for (;;) {
+		struct vft_nl nl;
+		struct vft_req req;
+		char path[32];
+		int fd;
+
+		snprintf(path, sizeof(path), "/dev/vfabric/%u", vft_random(&seed) % 3);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd >= 0) {
+			vft_attach(fd, VFAB_RANK_ANY);
+			vft_alloc(fd, VFT_PAGE, 0, VFT_R, NULL);
+			close(fd);
+		}
+		if (vft_nl_open(&nl))
+			continue;
+		vft_nl_listen(&nl);
+		vft_req(&req, &nl, VFAB_CMD_DOMAIN_CREATE, NLM_F_ACK);
+		vft_put_u32(&req, VFAB_A_WORLD, 4);
+		vft_put_u32(&req, VFAB_A_PLANES, 1);
+		vft_call(&nl, &req, NULL, NULL);
+		vft_req(&req, &nl, VFAB_CMD_ENDPOINT_GET, NLM_F_DUMP);
+		vft_call(&nl, &req, NULL, NULL);
+		vft_req(&req, &nl, VFAB_CMD_DOMAIN_DELETE, NLM_F_ACK);
+		vft_put_u32(&req, VFAB_A_DOMAIN, vft_random(&seed) % 3);
+		vft_put_flag(&req, VFAB_A_FORCE);
+		vft_call(&nl, &req, NULL, NULL);
+		vft_nl_close(&nl);
+	}
+}
+
+TEST_F_TIMEOUT(module, used_while_it_comes_and_goes, 60)
+{
+	uint64_t end = vft_now() + 4 * VFT_SEC;
+	unsigned int i, gone = 0;
+	pid_t pid[3];
+
+	for (i = 0; i < 3; i++) {
+		pid[i] = vft_fork();
+		if (!pid[i])
+			knock(i);
+	}
+	while (vft_now() < end && gone < 25) {
+		int ret = unload();
+
+		EXPECT_EQ(true, !ret || ret == -EAGAIN);
+		if (ret)
+			continue;
+		gone++;
+		ASSERT_EQ(0, load(""));
+		vft_sleep_ms(5);
+	}
+	for (i = 0; i < 3; i++)
+		vft_kill(pid[i]);
+	EXPECT_LT(3, gone);
+	EXPECT_EQ(0, unload_soon());
+}
+
+/* --- parameters ----------------------------------------------------------------------- */
+
+TEST_F(module, max_domains)
+{
+	struct vft_domain dom[4];
+	unsigned int i;
+
+	ASSERT_EQ(0, unload());
+	ASSERT_EQ(0, load("max_domains=3"));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, vft_domain_create(&dom[i], 2, NULL));
+	}
+	vft_quiet = true;
+	EXPECT_EQ(-ENOSPC, vft_domain_create(&dom[3], 2, NULL));
+	EXPECT_EQ(0, vft_domain_delete(&dom[1], false));
+	EXPECT_EQ(0, vft_domain_create(&dom[3], 2, NULL));
+}
+
+static int become_user(uid_t uid)
+{
+	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
+		return -1;
+	prctl(PR_SET_DUMPABLE, 1);
+	vft_nl_reset();
+	return 0;
+}
+
+/* In a child as another user; its exit status */
+#define AS_USER(uid, ...) ({							\
+	pid_t __pid = vft_fork();						\
+	int __status;								\
+										\
+	if (!__pid) {								\
+		if (become_user(uid))						\
+			_exit(250);						\
+		_exit(({ __VA_ARGS__; }));					\
+	}									\
+	__status = vft_wait_pid(__pid, 20000);					\
+	WIFEXITED(__status) ? WEXITSTATUS(__status) : __status; })
+
+/* Bytes of one user in all domains, whoever has the file and wherever it goes */
+TEST_F(module, user_mem_mib)
+{
+	struct vft_options opt = { .mode = 0666, .mem_limit = 1ULL << 40 };
+	struct vft_domain a, b;
+	uint64_t handle;
+	int fd, other;
+
+	ASSERT_EQ(0, unload());
+	ASSERT_EQ(0, load("user_mem_mib=16"));
+	ASSERT_EQ(0, vft_domain_create(&a, 4, &opt));
+	ASSERT_EQ(0, vft_domain_create(&b, 4, &opt));
+	fd = vft_join(&a, 0);
+	other = vft_join(&b, 0);
+	/* root is a user too */
+	ASSERT_EQ(0, vft_alloc(fd, 10 << 20, 0, VFT_R, &handle));
+	EXPECT_EQ(-EDQUOT, vft_alloc(other, 7 << 20, 0, VFT_R, NULL));
+	EXPECT_EQ(0, vft_alloc(other, 6 << 20, 0, VFT_R, NULL));
+	EXPECT_EQ(-EDQUOT, vft_alloc(fd, VFT_PAGE, 0, VFT_R, NULL));
+	/* another one has a limit of his own, also on a file that he was given */
+	EXPECT_EQ(0, AS_USER(1000, vft_alloc(fd, 16 << 20, 5, VFT_R, NULL) != 0 ||
+				   vft_alloc(other, VFT_PAGE, 0, VFT_R, NULL) != -EDQUOT));
+	/* it is still his although he has gone: root freed it, he gets it back */
+	EXPECT_EQ(0, AS_USER(1000, vft_alloc(other, VFT_PAGE, 0, VFT_R, NULL) != -EDQUOT));
+	ASSERT_EQ(0, vft_lookup(fd, 0, 5, 0, &handle));
+	ASSERT_EQ(0, vft_free(fd, handle));
+	EXPECT_EQ(-EDQUOT, vft_alloc(fd, VFT_PAGE, 0, VFT_R, NULL));
+	EXPECT_EQ(0, AS_USER(1000, vft_alloc(other, 16 << 20, 0, VFT_R, NULL) != 0));
+	EXPECT_EQ(0, AS_USER(1001, vft_alloc(fd, 16 << 20, 0, VFT_R, NULL) != 0));
+	close(fd);
+	close(other);
+	fd = vft_join(&a, 0);
+	EXPECT_EQ(0, vft_alloc(fd, 16 << 20, 0, VFT_R, NULL));
+	close(fd);
+	EXPECT_EQ(0, vft_domain_end(&a));
+	EXPECT_EQ(0, vft_domain_end(&b));
+}
+
+static int set_proc(const char *file, const char *format, int id)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), format, id);
+	return vft_write_text(file, text) ? 0 : -1;
+}
+
+/* Root in a user namespace and a network namespace of this user's */
+static int become_userns_root(uid_t uid)
+{
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) ||
+	    set_proc("/proc/self/setgroups", "deny", 0) ||
+	    set_proc("/proc/self/uid_map", "0 %d 1", uid) ||
+	    set_proc("/proc/self/gid_map", "0 %d 1", uid))
+		return -1;
+	vft_nl_reset();
+	return 0;
+}
+
+/* What such an admin may do: a number of domains of limited size, his own */
+static int userns_admin(const struct vft_domain *foreign)
+{
+	struct vft_options open_to_all = { .mode = 0666 }, others = { .uid = 1 };
+	struct vft_domain dom[3];
+	struct stat st;
+	int bad = 0, fd;
+
+#define CHECK(what) do {							\
+	if (!(what)) {								\
+		bad++;								\
+		fprintf(stderr, "# userns: not so: %s (%s)\n", #what, vft_nl()->text); \
+	}									\
+} while (0)
+	CHECK(vft_domain_create(&dom[0], 9, NULL) == -EPERM);
+	CHECK(vft_nl()->text[0]);
+	CHECK(vft_domain_create(&dom[0], 8, &open_to_all) == -EPERM);
+	CHECK(vft_domain_create(&dom[0], 8, &others) == -EINVAL);
+	CHECK(vft_domain_create(&dom[0], 8, NULL) == 0);
+	CHECK(vft_domain_create(&dom[1], 8, NULL) == 0);
+	CHECK(vft_domain_create(&dom[2], 1, NULL) == -EDQUOT);
+	CHECK(vft_nl()->text[0]);
+	/* his file: seen from outside it belongs to his uid */
+	CHECK(stat(vft_path(&dom[0], 0), &st) == 0);
+	CHECK(st.st_uid == 0 && st.st_gid == 0 && (st.st_mode & 0777) == 0600);
+	fd = vft_join(&dom[0], 0);
+	CHECK(fd >= 0);
+	CHECK(vft_alloc(fd, VFT_PAGE, 0, VFT_RW, NULL) == 0);
+	/* he can manage it, and sees who holds it */
+	CHECK(vft_link(&dom[0], 0, -1, false) == 0);
+	CHECK(vft_partition_create(&dom[0], 1, NULL, 2, 2) == 0);
+	CHECK(vft_endpoint_get(&dom[0], 0, VFAB_A_HOLDER_PID) == (uint64_t)getpid());
+	CHECK(vft_domain_delete(&dom[0], true) == 0);
+	/* it counts for as long as a file of it is open */
+	CHECK(vft_domain_create(&dom[2], 8, NULL) == -EDQUOT);
+	close(fd);
+	CHECK(vft_domain_create(&dom[2], 8, NULL) == 0);
+	/* and nothing of others */
+	CHECK(vft_link(foreign, 0, -1, false) == -ENOENT);
+	CHECK(vft_domain_delete((struct vft_domain *)foreign, true) == -ENOENT);
+	{
+		struct vft_req req;
+
+		vft_req(&req, vft_nl(), VFAB_CMD_SYSTEM_SET, NLM_F_ACK);
+		vft_put_u32(&req, VFAB_A_NETNS_MODE, VFAB_NETNS_SHARED);
+		CHECK(vft_call(vft_nl(), &req, NULL, NULL) == -EPERM);
+	}
+	return bad;
+}
+
+TEST_F_TIMEOUT(module, userns_domains, 60)
+{
+	struct vft_domain dom;
+	unsigned int i;
+
+	vft_quiet = true;
+	ASSERT_EQ(0, unload());
+	ASSERT_EQ(0, load("userns_domains=2 userns_world=8"));
+	ASSERT_EQ(0, vft_domain_create(&dom, 4, NULL));
+	/* ordinary users and roots elsewhere gain nothing by it */
+	EXPECT_EQ(0, AS_USER(1000, vft_link(&dom, 0, -1, false) != -EPERM));
+	EXPECT_EQ(0, AS_USER(1000, struct vft_domain d;
+			     vft_domain_create(&d, 2, NULL) != -EPERM));
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(0, AS_USER(1000, become_userns_root(1000) ? 99 : userns_admin(&dom)));
+		/* the namespace goes, and its domains and their count with it */
+		EXPECT_EQ(true, vft_until(10000, vft_domain_total() == 1));
+	}
+	/* counted by user, not by namespace */
+	{
+		_Atomic int *phase = vft_shared(VFT_PAGE);
+		pid_t pid = vft_fork();
+
+		if (!pid) {
+			struct vft_domain d;
+
+			if (become_user(1000) || become_userns_root(1000) ||
+			    vft_domain_create(&d, 2, NULL))
+				*phase = 2;
+			else
+				*phase = 1;
+			pause();
+		}
+		EXPECT_EQ(true, vft_until(5000, *phase));
+		EXPECT_EQ(1, *phase);
+		EXPECT_EQ(0, AS_USER(1000, become_userns_root(1000) ? 99 :
+			({ struct vft_domain d, e;
+			   vft_domain_create(&d, 2, NULL) != 0 ||
+			   vft_domain_create(&e, 2, NULL) != -EDQUOT; })));
+		EXPECT_EQ(0, AS_USER(1001, become_userns_root(1001) ? 99 :
+			({ struct vft_domain d, e;
+			   vft_domain_create(&d, 2, NULL) != 0 ||
+			   vft_domain_create(&e, 2, NULL) != 0; })));
+		vft_kill(pid);
+	}
+	EXPECT_EQ(1, vft_domain_count());
+	EXPECT_EQ(0, vft_domain_delete(&dom, false));
+}
+
+TEST_HARNESS_MAIN
