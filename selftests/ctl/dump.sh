@@ -30,10 +30,10 @@ json "topo of 1024" '.[0] | .group == 64 and (.rows | length) == 16 and all(.row
 	topo big
 vfabctl domain delete big
 
-
 # Dumps while something changes: the state of one moment, or a refusal. What is
 # dumped takes several messages, so that a change comes between two of them.
-(while :; do vfabctl switch set rack/sw7 down; vfabctl switch set rack/sw7 up; done) >/dev/null 2>&1 &
+: >"$tmp/flap"
+(while [ -e "$tmp/flap" ]; do vfabctl switch set rack/sw7 down; vfabctl switch set rack/sw7 up; done) >/dev/null 2>&1 &
 flapper=$!
 mixed=0 unsaid=0
 for i in 1 2 3 4 5 6 7 8; do
@@ -46,9 +46,10 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 check "a dump never mixes two moments" [ $mixed = 0 ]
 check "a dump that cannot be had is refused" [ $unsaid = 0 ]
-kill $flapper
-wait $flapper 2>/dev/null
-(while :; do vfabctl domain create x --size 4; vfabctl domain delete x; done) >/dev/null 2>&1 &
+rm "$tmp/flap"
+wait $flapper
+: >"$tmp/flap"
+(while [ -e "$tmp/flap" ]; do vfabctl domain create x --size 4; vfabctl domain delete x; done) >/dev/null 2>&1 &
 flapper=$!
 bad=0
 # shellcheck disable=SC2034
@@ -61,8 +62,7 @@ for i in 1 2 3 4 5; do
 	fi
 done
 check "a dump of domains that come and go" [ $bad = 0 ]
-kill $flapper
-wait $flapper 2>/dev/null
-vfabctl domain delete x 2>/dev/null
+rm "$tmp/flap"
+wait $flapper
 vfabctl switch set rack/sw7 up >/dev/null
 finish

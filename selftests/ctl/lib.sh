@@ -20,7 +20,7 @@ tmp=$(mktemp -d)
 out=$tmp/out err=$tmp/err
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-PATH=$top/build/tools:$PATH
+PATH=${VFABRIC_TOOLS:-$top/build/tools}:$PATH
 export PATH
 LC_ALL=C.UTF-8
 export LC_ALL
