@@ -191,6 +191,32 @@ vfabctl domain show "$(printf 'a\033[31mb\302\233c\377')" >"$out" 2>"$err"
 check "control characters in arguments are escaped" \
 	grep -qF '"a\x1b[31mb\xc2\x9bc\xff"' "$err"
 
+# What help names, completion knows
+# completes WORDS...: the last one is offered after those before it
+cat >"$tmp/completes" <<'END'
+. "$1"
+shift
+COMP_WORDS=(vfabctl "${@:1:$#-1}" "")
+COMP_CWORD=$#
+last=${!#}
+[[ $last != --* ]] || COMP_WORDS[COMP_CWORD]=--
+_vfabctl vfabctl "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+[[ " ${COMPREPLY[*]} " == *" $last "* ]]
+END
+# shellcheck disable=SC2317 # called by check
+completes() {
+	bash "$tmp/completes" "$top/tools/vfabctl/completion.bash" "$@"
+}
+while read -r object verb; do
+	check "completion of $object${verb:+ $verb}" completes "$object" ${verb:+"$verb"}
+	# shellcheck disable=SC2086 # there may be no verb
+	for option in $(vfabctl "$object" $verb --help | grep -o -e '--[a-z][a-z-]*' | sort -u); do
+		check "completion of $object${verb:+ $verb} $option" completes "$object" $verb "$option"
+	done
+done <<END
+$verbs
+END
+
 if vfabctl system show >/dev/null 2>&1; then
 	echo "# the module is loaded: what is said without it is not tried"
 else
