@@ -8,12 +8,6 @@
 #define WINDOW_BYTES	(UINT64_C(256) << 10)
 #define WINDOW_MAX	(UINT64_C(1) << 30)
 
-/*
- * How long a rank sleeps without looking at the others. Losses of its own
- * routes wake it at once; that somebody else gave up, it sees after this.
- */
-#define SLICE		(VFAB_SECOND / 5)
-
 #define TOMBS		(sizeof(((struct vfab_ep *)0)->tombs) / sizeof(struct vfabi_tomb))
 
 static __thread uint32_t lost_in_create = VFAB_RANK_ANY;
@@ -97,157 +91,13 @@ int comm_check(struct vfab_comm *c, int slot)
 	return 0;
 }
 
-/* The same for one member whose line was read. */
-static int check_one(struct vfab_comm *c, const struct peer *p)
+int comm_check_one(struct vfab_comm *c, const struct peer *p)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (vfabi_load(&p->m->state) == COMM_ALIVE &&
 	    !vfabi_lost(c->ep, p->rank, p->losses))
 		return 0;
 	return comm_check(c, -1);
-}
-
-static bool reached(const struct peer *p, uint64_t seq)
-{
-	return vfabi_load(&p->m->seq) >= seq;
-}
-
-/* Spins, then yields, as long as the policy says. */
-static bool polled(const struct vfab_comm *c, const struct peer *p, uint64_t seq)
-{
-	int64_t end = c->spin ? vfabi_now() + c->spin : 0;
-	uint32_t i;
-
-	while (end) {
-		for (i = 0; i < 64; i++) {
-			if (reached(p, seq))
-				return true;
-			vfabi_relax();
-		}
-		if (vfabi_now() > end)
-			break;
-	}
-	for (i = 0; i < c->yields; i++) {
-		sched_yield();
-		if (reached(p, seq))
-			return true;
-	}
-	return false;
-}
-
-static int doze(struct vfab_comm *c, const struct peer *p, uint64_t seq)
-{
-	uint64_t count, loss, until;
-	int ret;
-
-	if (!c->deadline)
-		c->deadline = vfabi_deadline(c->timeout);
-	/*
-	 * Count and loss are read before the line: whoever advances it after
-	 * this look rings, and the sleep does not begin.
-	 */
-	count = vfab_count(c->ep, COMM_VECTOR);
-	loss = vfab_loss(c->ep);
-	if (reached(p, seq))
-		return 0;
-	until = c->never_sleep ? 0 : vfabi_now() + SLICE;
-	if (until > c->deadline)
-		until = c->deadline;
-	if (!vfabi_sleep(c->ep, COMM_VECTOR, &count, &loss, until))
-		return 0;
-	ret = comm_check(c, -1);
-	if (!ret && !vfabi_left(c->deadline))
-		ret = comm_fail(c, ETIMEDOUT, p->rank);
-	return ret;
-}
-
-static int await(struct vfab_comm *c, uint32_t i, uint64_t seq)
-{
-	const struct peer *p = &c->peer[i];
-	int ret;
-
-	while (!reached(p, seq) && !polled(c, p, seq)) {
-		ret = doze(c, p, seq);
-		if (ret)
-			return ret;
-	}
-	return check_one(c, p);
-}
-
-static void publish(struct vfab_comm *c, uint64_t seq)
-{
-	__atomic_store_n(&c->mine->seq, seq, __ATOMIC_RELEASE);
-}
-
-static int ring(struct vfab_comm *c, uint32_t i)
-{
-	int ret = vfab_ring(c->ep, c->peer[i].rank, COMM_VECTOR);
-
-	if (!ret)
-		return 0;
-	/* The check knows better who was lost, and why. */
-	if (ret == -EHOSTUNREACH || ret == -ENODEV) {
-		ret = comm_check(c, -1);
-		if (!ret)
-			ret = comm_fail(c, ECONNRESET, c->peer[i].rank);
-		return ret;
-	}
-	return comm_fail(c, -ret, c->peer[i].rank);
-}
-
-/* log2(size) rounds; in each, all ranks hear from one that is farther away. */
-static int dissemination(struct vfab_comm *c)
-{
-	uint32_t d, n = c->size;
-	int ret = 0;
-
-	for (d = 1; d < n && !ret; d <<= 1) {
-		publish(c, ++c->seq);
-		ret = ring(c, (c->index + d) % n);
-		if (!ret)
-			ret = await(c, (c->index + n - d) % n, c->seq);
-	}
-	return ret;
-}
-
-#define FANOUT	8
-
-/* Up and down a tree: two messages per rank, each worth a context switch. */
-static int tree(struct vfab_comm *c)
-{
-	uint32_t i, first = c->index * FANOUT + 1, end = first + FANOUT;
-	int ret;
-
-	if (end > c->size)
-		end = c->size;
-	for (i = first; i < end; i++) {
-		ret = await(c, i, c->seq + 1);
-		if (ret)
-			return ret;
-	}
-	if (c->index) {
-		uint32_t parent = (c->index - 1) / FANOUT;
-
-		publish(c, c->seq + 1);
-		ret = ring(c, parent);
-		if (!ret)
-			ret = await(c, parent, c->seq + 2);
-		if (ret)
-			return ret;
-	}
-	c->seq += 2;
-	publish(c, c->seq);
-	for (i = first; i < end; i++) {
-		ret = ring(c, i);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-int comm_barrier(struct vfab_comm *c)
-{
-	return c->crowded ? tree(c) : dissemination(c);
 }
 
 static int set_group(struct vfab_comm *c, const uint32_t *ranks)
@@ -371,31 +221,29 @@ static int hope(struct vfab_comm *c, const struct peer *p)
 	return ret;
 }
 
-static int meet(struct vfab_comm *c, struct peer *p)
+/* -EAGAIN: it is not there yet. */
+static int meet(struct vfab_comm *c, struct peer *p, int64_t timeout)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 	const struct member *m;
 	uint64_t handle;
-	int64_t left;
-	int ret;
+	int ret, why;
 
-	for (;;) {
-		left = vfabi_left(c->deadline);
-		if (left < 0 || left > SLICE)
-			left = SLICE;
-		ret = vfab_lookup(c->ep, p->rank, c->tag, left, &handle);
-		if (ret != -ETIMEDOUT && ret != -EINTR && ret != -ENOENT)
-			break;
-		ret = hope(c, p);
-		if (ret)
-			return ret;
-	}
+	if (p->m)
+		return 0;
+	ret = vfab_lookup(c->ep, p->rank, c->tag, timeout, &handle);
+	if (ret == -ETIMEDOUT || ret == -EINTR || ret == -ENOENT)
+		return -EAGAIN;
 	if (!ret)
 		ret = vfab_import(c->ep, handle, VFAB_ACCESS_READ,
 				  VFAB_LOSS_ABSORB, &p->mem);
-	if (ret)
+	if (ret) {
+		why = hope(c, p);
+		if (why)
+			return why;
 		/* Looked up and gone again: it has given up. */
 		return comm_fail(c, ret == -ENOENT ? ECONNRESET : -ret, p->rank);
+	}
 	/* The window is there before it is filled. */
 	m = p->mem.addr;
 	while (!vfabi_load(&m->state)) {
@@ -405,7 +253,7 @@ static int meet(struct vfab_comm *c, struct peer *p)
 		nanosleep(&ms, NULL);
 	}
 	p->m = m;
-	ret = check_one(c, p);
+	ret = comm_check_one(c, p);
 	if (!ret && (p->mem.size != c->window.size ||
 		     m->version != COMM_VERSION || m->size != c->size ||
 		     m->group != c->mine->group ||
@@ -418,6 +266,41 @@ static int meet(struct vfab_comm *c, struct peer *p)
 	if (!ret)
 		set_slots(p, c, c->ep->page);
 	return ret;
+}
+
+/*
+ * Each begins with its successor, so that not all meet rank 0 at once. While
+ * one does not come, the others may have given up because of it: look at them.
+ */
+static int meet_all(struct vfab_comm *c)
+{
+	uint32_t i, k;
+	int64_t left;
+	int ret;
+
+	for (i = 1; i < c->size; i++) {
+		struct peer *p = &c->peer[(c->index + i) % c->size];
+
+		for (;;) {
+			left = vfabi_left(c->deadline);
+			if (left < 0 || left > COMM_SLICE)
+				left = COMM_SLICE;
+			ret = meet(c, p, left);
+			if (ret != -EAGAIN)
+				break;
+			ret = hope(c, p);
+			for (k = i + 1; k < c->size && !ret; k++) {
+				ret = meet(c, &c->peer[(c->index + k) % c->size], 0);
+				if (ret == -EAGAIN)
+					ret = 0;
+			}
+			if (ret)
+				return ret;
+		}
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 /* The same answer everywhere: it follows from what all have published. */
@@ -433,7 +316,7 @@ static int choose(struct vfab_comm *c)
 		n += __builtin_popcountll(cpus[k]);
 	c->crowded = c->size > n;
 	if (c->ep->policy_fixed) {
-		c->spin = c->ep->spin < 0 ? SLICE : c->ep->spin;
+		c->spin = c->ep->spin < 0 ? COMM_SLICE : c->ep->spin;
 		c->yields = c->ep->yields < 1000 ? c->ep->yields : 1000;
 		c->never_sleep = c->spin || c->yields;
 	} else if (c->crowded) {
@@ -490,9 +373,7 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 		free(c);
 		return ret;
 	}
-	/* Each begins with its successor, so that not all meet rank 0 at once. */
-	for (i = 1; i < n && !ret; i++)
-		ret = meet(c, &c->peer[(c->index + i) % n]);
+	ret = meet_all(c);
 	if (!ret)
 		ret = choose(c);
 	if (!ret)

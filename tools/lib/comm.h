@@ -17,6 +17,12 @@
 #define COMM_VECTOR	(VFAB_VECTORS - 1)
 #define COMM_VERSION	1
 
+/*
+ * How long a rank sleeps without looking at the others. Losses of its own
+ * routes wake it at once; that somebody else gave up, it sees after this.
+ */
+#define COMM_SLICE	(VFAB_SECOND / 5)
+
 /* A member's state: one of these, a rank in its low half. Never all ones. */
 #define COMM_ALIVE	(UINT64_C(0x76664c56) << 32)
 #define COMM_ABORTED	(UINT64_C(0x76664142) << 32)
@@ -76,7 +82,10 @@ int comm_fail(struct vfab_comm *c, int err, uint32_t rank);
  */
 int comm_check(struct vfab_comm *c, int slot);
 
-/* The steps of a barrier, without the call around it. */
+/* The same for one member, whose line was read. */
+int comm_check_one(struct vfab_comm *c, const struct peer *p);
+
+/* barrier.c: the steps of a barrier, without the call around it */
 int comm_barrier(struct vfab_comm *c);
 
 /* acc[i] = acc[i] op src[i] */

@@ -312,7 +312,7 @@ static void dies_meeting(uint32_t rank)
 
 	sync_all(rank, 1);
 	if (rank == 2) {
-		usleep(100000);
+		usleep(500000);
 		*when = now();
 		raise(SIGKILL);
 	}

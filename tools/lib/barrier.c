@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Barriers: each rank counts its steps in a line that only it writes, and
+ * waits for the counts of others.
+ */
+#include "comm.h"
+
+static bool reached(const struct peer *p, uint64_t seq)
+{
+	return vfabi_load(&p->m->seq) >= seq;
+}
+
+/* Spins, then yields, as long as the policy says. */
+static bool polled(const struct vfab_comm *c, const struct peer *p, uint64_t seq)
+{
+	int64_t end = c->spin ? vfabi_now() + c->spin : 0;
+	uint32_t i;
+
+	while (end) {
+		for (i = 0; i < 64; i++) {
+			if (reached(p, seq))
+				return true;
+			vfabi_relax();
+		}
+		if (vfabi_now() > end)
+			break;
+	}
+	for (i = 0; i < c->yields; i++) {
+		sched_yield();
+		if (reached(p, seq))
+			return true;
+	}
+	return false;
+}
+
+static int doze(struct vfab_comm *c, const struct peer *p, uint64_t seq)
+{
+	uint64_t count, loss, until;
+	int ret;
+
+	if (!c->deadline)
+		c->deadline = vfabi_deadline(c->timeout);
+	/*
+	 * Count and loss are read before the line: whoever advances it after
+	 * this look rings, and the sleep does not begin.
+	 */
+	count = vfab_count(c->ep, COMM_VECTOR);
+	loss = vfab_loss(c->ep);
+	if (reached(p, seq))
+		return 0;
+	until = c->never_sleep ? 0 : vfabi_now() + COMM_SLICE;
+	if (until > c->deadline)
+		until = c->deadline;
+	if (!vfabi_sleep(c->ep, COMM_VECTOR, &count, &loss, until))
+		return 0;
+	ret = comm_check(c, -1);
+	if (!ret && !vfabi_left(c->deadline))
+		ret = comm_fail(c, ETIMEDOUT, p->rank);
+	return ret;
+}
+
+static int await(struct vfab_comm *c, uint32_t i, uint64_t seq)
+{
+	const struct peer *p = &c->peer[i];
+	int ret;
+
+	while (!reached(p, seq) && !polled(c, p, seq)) {
+		ret = doze(c, p, seq);
+		if (ret)
+			return ret;
+	}
+	return comm_check_one(c, p);
+}
+
+static void publish(struct vfab_comm *c, uint64_t seq)
+{
+	__atomic_store_n(&c->mine->seq, seq, __ATOMIC_RELEASE);
+}
+
+static int ring(struct vfab_comm *c, uint32_t i)
+{
+	int ret = vfab_ring(c->ep, c->peer[i].rank, COMM_VECTOR), why;
+
+	if (!ret)
+		return 0;
+	/* The check knows better who was lost, and why. */
+	why = comm_check(c, -1);
+	if (why)
+		return why;
+	return comm_fail(c, ret == -EHOSTUNREACH ? ECONNRESET : -ret,
+			 c->peer[i].rank);
+}
+
+/* log2(size) rounds; in each, all ranks hear from one that is farther away. */
+static int dissemination(struct vfab_comm *c)
+{
+	uint32_t d, n = c->size;
+	int ret = 0;
+
+	for (d = 1; d < n && !ret; d <<= 1) {
+		publish(c, ++c->seq);
+		ret = ring(c, (c->index + d) % n);
+		if (!ret)
+			ret = await(c, (c->index + n - d) % n, c->seq);
+	}
+	return ret;
+}
+
+#define FANOUT	8
+
+/* Up and down a tree: two messages per rank, each worth a context switch. */
+static int tree(struct vfab_comm *c)
+{
+	uint32_t i, first = c->index * FANOUT + 1, end = first + FANOUT;
+	int ret;
+
+	if (end > c->size)
+		end = c->size;
+	for (i = first; i < end; i++) {
+		ret = await(c, i, c->seq + 1);
+		if (ret)
+			return ret;
+	}
+	if (c->index) {
+		uint32_t parent = (c->index - 1) / FANOUT;
+
+		publish(c, c->seq + 1);
+		ret = ring(c, parent);
+		if (!ret)
+			ret = await(c, parent, c->seq + 2);
+		if (ret)
+			return ret;
+	}
+	c->seq += 2;
+	publish(c, c->seq);
+	for (i = first; i < end; i++) {
+		ret = ring(c, i);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int comm_barrier(struct vfab_comm *c)
+{
+	return c->crowded ? tree(c) : dissemination(c);
+}
