@@ -15,6 +15,7 @@
 void bench_env(int repeats);
 void bench_touch(int repeats);
 void bench_calls(int repeats);
+void bench_copy(int repeats);
 void bench_create(int repeats);
 void bench_import(int repeats);
 void bench_loss(int repeats);

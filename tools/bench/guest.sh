@@ -5,7 +5,7 @@
 # by example, in the tree:
 #
 #	scripts/vm run -- tools/bench/guest.sh touch:11 calls:3 doorbell:5
-#	scripts/uml run -- tools/bench/guest.sh bw:11
+#	scripts/uml run -- tools/bench/guest.sh copy:4
 #
 # Each argument is a measure and how often to repeat it. Leaves rows.json (one
 # object a line), and vfabperf's own files, in $VFABRIC_OUT.
@@ -30,10 +30,6 @@ for arg; do
 	repeats=${arg#*:}
 	echo "$measure"
 	case $measure in
-	bw)
-		"$tools/vfabctl" domain create bench --size 2 >/dev/null
-		$perf bw --repeats "$repeats" -J "$VFABRIC_OUT/bw.json" >"$VFABRIC_OUT/bw.txt" || status=1
-		"$tools/vfabctl" domain delete bench >/dev/null ;;
 	doorbell)
 		# One run after the other: each has all kinds, in turns.
 		"$tools/vfabctl" domain create bench --size 2 >/dev/null

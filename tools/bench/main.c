@@ -32,6 +32,7 @@ static const struct measure {
 	{ "env", bench_env, "how fast the machine is right now" },
 	{ "touch", bench_touch, "alloc and first touch of 64 MiB: page faults, time" },
 	{ "calls", bench_calls, "system calls for each ring" },
+	{ "copy", bench_copy, "memcpy to and from a window, memfd, and memfd" },
 	{ "create", bench_create, "domains of 64 to 1024 endpoints: time, memory" },
 	{ "import", bench_import, "72 ranks, all pairs: import and map 2 MiB" },
 	{ "loss", bench_loss, "links down until the last access is gone" },
