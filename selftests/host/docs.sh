@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# docs.sh - do the documents name tests and files that are there?
+#
+# by example:
+#
+#	selftests/host/docs.sh
+#
+# A test is named as program/fixture.test or program/fixture.variant.test, a
+# file by its path in the tree. Prints TAP.
+
+set -u
+
+cd "$(dirname "$0")/../.." || exit 2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+count=0 failed=0
+
+# result NAME: fails if $tmp/bad has a line
+result() {
+	count=$((count + 1))
+	if [ ! -s "$tmp/bad" ]; then
+		echo "ok $count - $1"
+	else
+		sed 's/^/# /' "$tmp/bad"
+		echo "not ok $count - $1"
+		failed=1
+	fi
+}
+
+# What stands between double backquotes in the documents: FILE TEXT
+literals() {
+	grep -oHE '``[^`]+``' Documentation/*.rst | sed 's/``//g; s/:/ /'
+}
+
+# A test of PROGRAM with this name, in a fixture that has this variant, if any
+is_test() {
+	local program=$1 fixture=$2 variant=$3 name=$4
+
+	grep -qE "^TEST_F(_TIMEOUT)?\($fixture, $name[,)]" "selftests/$program.c" &&
+		{ [ -z "$variant" ] || grep -q "^FIXTURE_VARIANT_ADD($fixture, $variant)" "selftests/$program.c"; }
+}
+
+literals | sed -nE 's,^([^ ]+) ([a-z]+)/([a-z_]+)\.(([a-z_]+)\.)?([a-z0-9_]+)$,\1 \2 \3 .\5 \6,p' >"$tmp/tests"
+{
+	[ "$(wc -l <"$tmp/tests")" -ge 80 ] || echo "only $(wc -l <"$tmp/tests") tests were found in the documents"
+	while read -r file program fixture variant name; do
+		[ -e "selftests/$program.c" ] || continue	# a path, see below
+		is_test "$program" "$fixture" "${variant#.}" "$name" ||
+			echo "$file: there is no test $program/$fixture${variant%.}.$name"
+	done <"$tmp/tests"
+} >"$tmp/bad"
+result "each test that is named is there"
+
+{
+	literals | grep -E ' (kmod|uapi|tools|selftests|scripts|Documentation|LICENSES)/[^ ]*( |$)' |
+		while read -r file path _; do
+			case $path in
+			*\<*|*NAME*) continue ;;
+			esac
+			# shellcheck disable=SC2086 # a glob
+			ls -d $path >/dev/null 2>&1 || echo "$file: there is no $path"
+		done
+	grep -oHE ':doc:`[^`]+`' Documentation/*.rst | sed -E 's/:doc:`/ /; s/:? / /; s/`//; s/ [^<]*<([^>]*)>/ \1/' |
+		while read -r file page; do
+			[ -e "Documentation/$page.rst" ] || [ -e "Documentation/$page" ] ||
+				echo "${file%:}: :doc: there is no $page"
+		done
+} >"$tmp/bad"
+result "each file that is named is there"
+
+# The table of what works names what selftests/map.c tests, all of it
+{
+	sed -nE 's/^TEST_F(_TIMEOUT)?\(map, ([a-z0-9_]+).*/\2/p' selftests/map.c >"$tmp/map"
+	[ -s "$tmp/map" ] || echo "no tests were found in selftests/map.c"
+	grep -E '^Documentation/uapi.rst map ' "$tmp/tests" >"$tmp/named"
+	while read -r name; do
+		grep -q " $name\$" "$tmp/named" || echo "uapi.rst does not name map/map.$name"
+	done <"$tmp/map"
+} >"$tmp/bad"
+result "uapi.rst names each test of mappings"
+
+if python3 -c 'import docutils' 2>/dev/null; then
+	for file in Documentation/*.rst; do
+		# :doc: is Sphinx's
+		sed 's/:doc:`/`/' "$file" | python3 -c '
+import sys, docutils.core
+docutils.core.publish_string(sys.stdin.read(), source_path=sys.argv[1], writer_name="null",
+                             settings_overrides={"report_level": 2, "halt_level": 5})' "$file" 2>&1
+	done >"$tmp/bad"
+	result "the documents are reStructuredText"
+else
+	count=$((count + 1))
+	echo "ok $count - the documents are reStructuredText # SKIP python3-docutils is not installed"
+fi
+echo "1..$count"
+exit "$failed"
