@@ -8,34 +8,43 @@
 
 #define HUGE_PAGE	(UINT64_C(2) << 20)
 
+static void *map(void *at, int flags, int fd, uint64_t cookie, uint64_t size,
+		 int prot)
+{
+	void *p = mmap(at, size, prot, MAP_SHARED | flags, fd, cookie);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 /*
  * A huge page can only be mapped where address and offset agree modulo 2 MiB;
- * cookies are aligned, so the address is made to be. Between giving the
- * reserved range back and taking the aligned part of it another thread may map
- * something there: NOREPLACE notices, and a mapping anywhere will do then.
+ * cookies are aligned, so the address should be, too. The kernel may have
+ * chosen it so. If not, take a larger range, and map in what is aligned of it:
+ * between giving it back and that another thread may map something there,
+ * which NOREPLACE notices; then a mapping anywhere will do.
  */
 int vfabi_map(int fd, uint64_t cookie, uint64_t size, int prot, void **addr)
 {
-	void *p, *want;
+	void *p = map(NULL, 0, fd, cookie, size, prot), *q;
+	uintptr_t want;
 
-	if (size >= HUGE_PAGE) {
-		p = mmap(NULL, size + HUGE_PAGE, PROT_NONE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (p != MAP_FAILED) {
-			want = (void *)(((uintptr_t)p + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
-			munmap(p, size + HUGE_PAGE);
-			p = mmap(want, size, prot,
-				 MAP_SHARED | MAP_FIXED_NOREPLACE, fd, cookie);
-			if (p != MAP_FAILED)
-				goto done;
-		}
-	}
-	p = mmap(NULL, size, prot, MAP_SHARED, fd, cookie);
-	if (p == MAP_FAILED)
+	if (!p)
 		return vfabi_fail(errno, "mapping %llu bytes: %s",
 				  (unsigned long long)size, vfabi_errno(errno));
-done:
 	*addr = p;
+	if (size < HUGE_PAGE || !((uintptr_t)p % HUGE_PAGE))
+		return 0;
+	q = mmap(NULL, size + HUGE_PAGE, PROT_NONE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (q == MAP_FAILED)
+		return 0;
+	want = ((uintptr_t)q + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	munmap(q, size + HUGE_PAGE);
+	q = map((void *)want, MAP_FIXED_NOREPLACE, fd, cookie, size, prot);
+	if (q) {
+		munmap(p, size);
+		*addr = q;
+	}
 	return 0;
 }
 
