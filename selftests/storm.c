@@ -37,6 +37,7 @@ struct mapping {
 	char *p;
 	size_t size;
 	uint64_t handle;
+	bool split;
 };
 
 static struct worker {
@@ -136,6 +137,7 @@ static void do_import(unsigned int *seed)
 		munmap(m->p, m->size);
 	m->size = im.size;
 	m->handle = look.handle;
+	m->split = false;
 	m->p = vft_map(fd, im.cookie, im.size, PROT_READ);
 	if (m->p)
 		check(m, 0);
@@ -148,6 +150,7 @@ static void do_touch(unsigned int *seed)
 {
 	struct mapping *m = &w->map[vft_random(seed) % MAPPINGS];
 	size_t pages, i;
+	void *to;
 
 	if (pthread_mutex_trylock(&m->lock))
 		return;
@@ -161,15 +164,21 @@ static void do_touch(unsigned int *seed)
 			m->p = NULL;
 			break;
 		case 1:
-			/* may fail where it has been split */
-			m->p = mremap(m->p, m->size, m->size, MREMAP_MAYMOVE | MREMAP_FIXED,
-				      mmap(NULL, m->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
-					   -1, 0));
-			if (m->p == MAP_FAILED)
-				m->p = NULL;
+			/* mremap() takes no mapping in pieces */
+			if (m->split)
+				break;
+			to = mmap(NULL, m->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			to = mremap(m->p, m->size, m->size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+			m->p = to == MAP_FAILED ? NULL : to;
 			break;
 		case 2:
-			munmap(m->p + vft_random(seed) % pages * VFT_PAGE, VFT_PAGE);
+			/*
+			 * Put something else there rather than leave a hole: the other
+			 * thread would map a window into it, and both would use it.
+			 */
+			m->split = true;
+			mmap(m->p + vft_random(seed) % pages * VFT_PAGE, VFT_PAGE, PROT_NONE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 			break;
 		}
 	}
