@@ -183,9 +183,10 @@ void env_print(const struct env *e, const struct run *r)
 {
 	const struct vfab_info *info = vfab_info(r->ep);
 
-	printf("# vfabperf %s (%s) %s: %s, %u of %u ranks on %d CPUs (%.3g per CPU)\n",
+	printf("# vfabperf %s (%s) %s: %s, %u of %u ranks on %d CPU%s (%.3g per CPU)\n",
 	       VFAB_VERSION, e->commit, r->command, info->name, r->size,
-	       info->world, e->cpus, (double)r->size / e->cpus);
+	       info->world, e->cpus, e->cpus == 1 ? "" : "s",
+	       (double)r->size / e->cpus);
 	printf("# mode %s, kernel %s, cpu %s, load %.2f\n", e->mode, e->kernel,
 	       e->cpu, e->load);
 	printf("# calibration: ");
