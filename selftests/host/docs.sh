@@ -8,6 +8,7 @@
 #
 # A test is named as program/fixture.test or program/fixture.variant.test, a
 # file by its path in the tree. Prints TAP.
+# shellcheck disable=SC2016 # backquotes of the documents
 
 set -u
 
@@ -37,7 +38,7 @@ literals() {
 is_test() {
 	local program=$1 fixture=$2 variant=$3 name=$4
 
-	grep -qE "^TEST_F(_TIMEOUT)?\($fixture, $name[,)]" "selftests/$program.c" &&
+	grep -qE "^TEST_F(_TIMEOUT)?\($fixture, ${name}[,)]" "selftests/$program.c" &&
 		{ [ -z "$variant" ] || grep -q "^FIXTURE_VARIANT_ADD($fixture, $variant)" "selftests/$program.c"; }
 }
 
