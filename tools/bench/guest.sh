@@ -30,14 +30,17 @@ for arg; do
 	repeats=${arg#*:}
 	echo "$measure"
 	case $measure in
-	doorbell)
+	doorbell|doorbell-one-cpu)
+		pin=
+		[ "$measure" = doorbell ] || pin="taskset -c 0"
 		# One run after the other: each has all kinds, in turns.
 		"$tools/vfabctl" domain create bench --size 2 >/dev/null
 		n=0
 		while [ "$n" -lt "$repeats" ]; do
 			n=$((n + 1))
-			$perf doorbell --iters 300 --repeats 3 \
-				-J "$VFABRIC_OUT/doorbell.$n.json" >"$VFABRIC_OUT/doorbell.$n.txt" || status=1
+			# shellcheck disable=SC2086 # lists
+			$pin $perf doorbell --iters 600 --repeats 6 \
+				-J "$VFABRIC_OUT/$measure.$n.json" >"$VFABRIC_OUT/$measure.$n.txt" || status=1
 		done
 		"$tools/vfabctl" domain delete bench >/dev/null ;;
 	*)
