@@ -964,6 +964,30 @@ TEST_F(fabric, no_other_file_operation)
 	EXPECT_EQ(-1, lseek(self->fd, 0, SEEK_END));
 }
 
+#ifdef __x86_64__
+/* The system call of 32-bit programs, which 64-bit ones can make as well */
+static long call32(long nr, long a, long b, long c)
+{
+	long ret;
+
+	asm volatile("int $0x80" : "=a" (ret) : "a" (nr), "b" (a), "c" (b), "d" (c)
+		     : "memory", "r8", "r9", "r10", "r11");
+	return (int)ret;
+}
+
+TEST_F(fabric, program_of_32_bits_is_enotty)
+{
+	struct vfab_info *info = mmap(NULL, VFT_PAGE, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, info);
+	/* getpid: there are such system calls here */
+	ASSERT_EQ(getpid(), call32(20, 0, 0, 0));
+	EXPECT_EQ(-ENOTTY, call32(54, self->fd, VFAB_IOC_INFO, (long)info));
+	EXPECT_EQ(0, info->world);
+}
+#endif
+
 /* Any process that holds the file may make every call. */
 TEST_F(fabric, calls_from_another_process)
 {

@@ -1354,6 +1354,54 @@ TEST_F(keep, a_dead_owners_memory_stays_until_its_importers_let_go)
 	EXPECT_EQ(0, vft_domain_get(&self->dom, VFAB_A_MEM_USED));
 }
 
+/* What a dead owner left is still reached over the fabric. */
+TEST_F(keep, a_dead_owners_memory_stays_subject_to_routes_and_borders)
+{
+	int fd = vft_join(&self->dom, 1), other = vft_join(&self->dom, 2);
+	int owner = vft_join(&self->dom, 0);
+	const struct vfab_view *view = vft_view(fd);
+	struct vfab_peer peer;
+	uint64_t handle, loss;
+	char *a, *b;
+
+	ASSERT_EQ(0, vft_alloc(owner, SIZE, 0, VFT_RW, &handle));
+	a = vft_import_map(fd, handle, SIZE, VFT_RW, VFAB_LOSS_SIGBUS);
+	b = vft_import_map(other, handle, SIZE, VFT_RW, VFAB_LOSS_ABSORB);
+	ASSERT_NE(NULL, a);
+	ASSERT_NE(NULL, b);
+	ASSERT_EQ(0, vft_store(a, 5));
+	close(owner);
+	EXPECT_EQ(5, *(uint64_t *)b);
+	vft_peer(view, 0, &peer);
+	EXPECT_EQ(VFAB_PEER_VACANT, peer.state);
+	EXPECT_EQ(1, peer.losses);
+	loss = view->loss;
+	ASSERT_EQ(0, vft_link(&self->dom, 0, -1, false));
+	EXPECT_EQ(SIGBUS, vft_touch(a));
+	EXPECT_EQ(SIGBUS, vft_touch(a + VFT_HUGE));
+	EXPECT_EQ(ONES, *(uint64_t *)b);
+	/* the peer was lost before: its state alone tells */
+	vft_peer(view, 0, &peer);
+	EXPECT_EQ(VFAB_PEER_UNREACHABLE, peer.state);
+	EXPECT_EQ(1, peer.losses);
+	EXPECT_EQ(loss, view->loss);
+	ASSERT_EQ(0, vft_link(&self->dom, 0, -1, true));
+	EXPECT_EQ(5, *(uint64_t *)a);
+	EXPECT_EQ(5, *(uint64_t *)b);
+	/* behind a border, for good */
+	ASSERT_EQ(0, vft_partition_create(&self->dom, 1, NULL, 1, 1));
+	EXPECT_EQ(SIGBUS, vft_touch(a));
+	EXPECT_EQ(5, *(uint64_t *)b);
+	ASSERT_EQ(0, vft_partition_add(&self->dom, 0, 1, 1));
+	EXPECT_EQ(SIGBUS, vft_touch(a));
+	/* and the rank that is held by another now has nothing to do with it */
+	owner = vft_join(&self->dom, 0);
+	ASSERT_LE(0, owner);
+	EXPECT_EQ(5, *(uint64_t *)b);
+	ASSERT_EQ(0, vft_detach(other));
+	EXPECT_EQ(0, vft_domain_get(&self->dom, VFAB_A_MEM_USED));
+}
+
 TEST_F(keep, free_is_not_death)
 {
 	int fd = vft_join(&self->dom, 1), owner = vft_join(&self->dom, 0);

@@ -10,7 +10,11 @@
  */
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/io_uring.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -581,19 +585,23 @@ TEST_F(map, released_cookie_is_dead_for_good)
 
 /* --- what else one can do to a mapping ------------------------------------ */
 
+/* The table in uapi.rst: what each advice answers. The bytes stay in any case. */
 static const struct {
 	const char *name;
 	int advice;
+	int err;
 } advices[] = {
-	{ "MADV_DONTNEED", 4 }, { "MADV_FREE", 8 }, { "MADV_REMOVE", 9 },
-	{ "MADV_MERGEABLE", 12 }, { "MADV_HUGEPAGE", 14 }, { "MADV_NOHUGEPAGE", 15 },
-	{ "MADV_DODUMP", 17 }, { "MADV_WIPEONFORK", 18 }, { "MADV_COLD", 20 },
-	{ "MADV_PAGEOUT", 21 }, { "MADV_POPULATE_READ", 22 }, { "MADV_POPULATE_WRITE", 23 },
-	{ "MADV_DONTNEED_LOCKED", 24 }, { "MADV_COLLAPSE", 25 }, { "MADV_HWPOISON", 100 },
-	{ "MADV_SOFT_OFFLINE", 101 },
+	{ "MADV_NORMAL", 0, 0 }, { "MADV_RANDOM", 1, 0 }, { "MADV_SEQUENTIAL", 2, 0 },
+	{ "MADV_WILLNEED", 3, 0 }, { "MADV_DONTNEED", 4, EINVAL }, { "MADV_FREE", 8, EINVAL },
+	{ "MADV_REMOVE", 9, ENODEV }, { "MADV_MERGEABLE", 12, 0 }, { "MADV_UNMERGEABLE", 13, 0 },
+	{ "MADV_HUGEPAGE", 14, 0 }, { "MADV_NOHUGEPAGE", 15, 0 }, { "MADV_DONTDUMP", 16, 0 },
+	{ "MADV_DODUMP", 17, EINVAL }, { "MADV_WIPEONFORK", 18, EINVAL },
+	{ "MADV_KEEPONFORK", 19, 0 }, { "MADV_COLD", 20, EINVAL }, { "MADV_PAGEOUT", 21, EINVAL },
+	{ "MADV_POPULATE_READ", 22, EINVAL }, { "MADV_POPULATE_WRITE", 23, EINVAL },
+	{ "MADV_DONTNEED_LOCKED", 24, EINVAL }, { "MADV_COLLAPSE", 25, EINVAL },
+	{ "MADV_HWPOISON", 100, EFAULT }, { "MADV_SOFT_OFFLINE", 101, EFAULT },
 };
 
-/* Advice may be taken or not; the owner's bytes stay what they are. */
 TEST_F(map, advice_changes_no_bytes)
 {
 	char *p = vft_map(self->peer, self->cookie, SIZE, PROT_READ | PROT_WRITE);
@@ -602,18 +610,36 @@ TEST_F(map, advice_changes_no_bytes)
 	ASSERT_NE(NULL, p);
 	EXPECT_EQ(0, wrong_pages(p, 0, PAGES));
 	for (i = 0; i < ARRAY_SIZE(advices); i++) {
-		int ret = madvise(p + VFT_PAGE, 100 * VFT_PAGE, advices[i].advice);
-
-		/* these would take pages away from under the owner */
-		if (advices[i].advice == 9 || advices[i].advice >= 100) {
-			EXPECT_EQ(-1, ret) {
-				TH_LOG("%s succeeded", advices[i].name);
-			}
+		errno = 0;
+		EXPECT_EQ(advices[i].err ? -1 : 0,
+			  madvise(p + VFT_PAGE, 100 * VFT_PAGE, advices[i].advice)) {
+			TH_LOG("%s: %s", advices[i].name, strerror(errno));
+		}
+		EXPECT_EQ(advices[i].err, errno) {
+			TH_LOG("%s: %s", advices[i].name, strerror(errno));
 		}
 		EXPECT_EQ(0, wrong_pages(p, 0, PAGES)) {
 			TH_LOG("after %s", advices[i].name);
 		}
 	}
+}
+
+TEST_F(map, works_madv_dontfork)
+{
+	char *p = vft_map(self->peer, self->cookie, SIZE, PROT_READ | PROT_WRITE);
+	pid_t pid;
+
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, madvise(p, SIZE, MADV_DONTFORK));
+	pid = vft_fork();
+	if (!pid)
+		_exit(vft_touch(p));
+	EXPECT_EQ(SIGSEGV << 8, vft_wait_pid(pid, 5000));
+	ASSERT_EQ(0, madvise(p, SIZE, MADV_DOFORK));
+	pid = vft_fork();
+	if (!pid)
+		_exit(vft_touch(p) || wrong_pages(p, 0, PAGES));
+	EXPECT_EQ(0, vft_wait_pid(pid, 5000));
 }
 
 TEST_F(map, file_cannot_be_truncated_or_punched)
@@ -728,6 +754,168 @@ TEST_F(map, fails_futex)
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(-1, syscall(SYS_futex, p + 1024 * VFT_PAGE, FUTEX_WAIT, 1024, NULL, NULL, 0));
 	EXPECT_EQ(EFAULT, errno);
+}
+
+static void *futex_waiter(void *word)
+{
+	uint32_t seen = *(uint32_t *)word;
+
+	while (*(volatile uint32_t *)word == seen)
+		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+	return NULL;
+}
+
+/* A private one is named by its address, and needs no page. */
+TEST_F(map, works_private_futex)
+{
+	char *p = vft_map(self->peer, self->cookie, SIZE, PROT_READ | PROT_WRITE);
+	volatile uint32_t *word = (void *)(p + 7 * VFT_PAGE);
+	pthread_t thread;
+
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, futex_waiter, (void *)word));
+	/* until it sleeps: only then is there one to be woken */
+	vft_sleep_ms(50);
+	EXPECT_EQ(7, *word);
+	*word = 8;
+	EXPECT_EQ(true, vft_until(2000, syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1,
+						NULL, NULL, 0) == 1));
+	pthread_join(thread, NULL);
+}
+
+/* A debugger of one's own process sees as little as /proc/PID/mem. */
+TEST_F(map, fails_ptrace)
+{
+	char *p = vft_map(self->peer, self->cookie, SIZE, PROT_READ | PROT_WRITE);
+	uint64_t plain = 4711;
+	pid_t pid;
+
+	ASSERT_NE(NULL, p);
+	EXPECT_EQ(0, wrong_pages(p, 0, PAGES));
+	pid = vft_fork();
+	if (!pid)
+		pause();
+	ASSERT_EQ(0, ptrace(PTRACE_ATTACH, pid, NULL, NULL));
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	errno = 0;
+	EXPECT_EQ(4711, ptrace(PTRACE_PEEKDATA, pid, &plain, NULL));
+	EXPECT_EQ(-1, ptrace(PTRACE_PEEKDATA, pid, p, NULL));
+	EXPECT_EQ(EIO, errno);
+	EXPECT_EQ(-1, ptrace(PTRACE_POKEDATA, pid, p, NULL));
+	EXPECT_EQ(EIO, errno);
+	EXPECT_EQ(SIGKILL, vft_kill(pid));
+	EXPECT_EQ(0, wrong_pages(p, 0, PAGES));
+}
+
+static size_t count_in_file(const char *path, uint64_t word)
+{
+	static uint64_t buf[8192];
+	size_t n = 0, i;
+	ssize_t got;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && (got = read(fd, buf, sizeof(buf))) > 0)
+		for (i = 0; i < got / sizeof(*buf); i++)
+			n += buf[i] == word;
+	close(fd);
+	return n;
+}
+
+/* Whatever the process asks for: windows are in no core dump. */
+TEST_F(map, absent_from_core_dumps)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	char pattern[128], path[128], text[160];
+	uint64_t *plain = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+	char *p = vft_map(self->peer, self->cookie, SIZE, PROT_READ | PROT_WRITE);
+	size_t i;
+	pid_t pid;
+
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(true, vft_read_text("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)));
+	snprintf(path, sizeof(path), "/tmp/vft-core-%d", (int)getpid());
+	snprintf(text, sizeof(text), "%s\n", path);
+	ASSERT_EQ(true, vft_write_text("/proc/sys/kernel/core_pattern", text));
+	ASSERT_EQ(true, vft_write_text("/proc/sys/kernel/core_uses_pid", "0"));
+	pid = vft_fork();
+	if (!pid) {
+		struct sigaction dfl = { .sa_handler = SIG_DFL };
+
+		setrlimit(RLIMIT_CORE, &unlimited);
+		vft_write_text("/proc/self/coredump_filter", "0xff");
+		/* words that are in memory nowhere else */
+		for (i = 0; i < PAGES; i++) {
+			page_of(p, i)[9] = ~0x1122334455667788ULL;
+			page_of(plain, i)[9] = ~0x99aabbccddeeff00ULL;
+		}
+		sigaction(SIGABRT, &dfl, NULL);
+		abort();
+	}
+	EXPECT_EQ(SIGABRT, vft_wait_pid(pid, 20000) & 0x7f);
+	vft_write_text("/proc/sys/kernel/core_pattern", pattern);
+	/* a dump of this process there is, without the window */
+	EXPECT_LE(PAGES, count_in_file(path, ~0x99aabbccddeeff00ULL));
+	EXPECT_GT(10, count_in_file(path, ~0x1122334455667788ULL));
+	unlink(path);
+}
+
+TEST_F(map, fails_userfaultfd)
+{
+	char *p = vft_map(self->peer, self->cookie, SIZE, PROT_READ | PROT_WRITE);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	ASSERT_NE(NULL, p);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ioctl(fd, UFFDIO_API, &api));
+	reg.range.start = (uintptr_t)p;
+	reg.range.len = VFT_HUGE;
+	EXPECT_EQ(-1, ioctl(fd, UFFDIO_REGISTER, &reg));
+	EXPECT_EQ(EINVAL, errno);
+	close(fd);
+}
+
+/* Buffers that io_uring would pin */
+TEST_F(map, fails_io_uring_buffers)
+{
+	char *p = vft_map(self->peer, self->cookie, SIZE, PROT_READ | PROT_WRITE);
+	char *plain = mmap(NULL, VFT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+	struct iovec iov = { plain, VFT_PAGE };
+	struct io_uring_params params = { };
+	int ring = syscall(SYS_io_uring_setup, 4, &params);
+
+	ASSERT_NE(NULL, p);
+	ASSERT_LE(0, ring);
+	EXPECT_EQ(0, syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &iov, 1));
+	EXPECT_EQ(0, syscall(SYS_io_uring_register, ring, IORING_UNREGISTER_BUFFERS, NULL, 0));
+	EXPECT_EQ(0, vft_touch(p));
+	iov.iov_base = p;
+	EXPECT_EQ(-1, syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &iov, 1));
+	EXPECT_EQ(EFAULT, errno);
+	iov.iov_base = p + 600 * VFT_PAGE;
+	EXPECT_EQ(-1, syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &iov, 1));
+	EXPECT_EQ(EFAULT, errno);
+	close(ring);
+}
+
+/* The owner's policy decides where pages are; they do not move. */
+TEST_F(map, ignored_memory_policy)
+{
+	char *p = vft_map(self->peer, self->cookie, SIZE, PROT_READ | PROT_WRITE);
+	unsigned long nodes = 1;
+	void *page = p;
+	int node = 0, status = 0;
+
+	ASSERT_NE(NULL, p);
+	EXPECT_EQ(0, wrong_pages(p, 0, PAGES));
+	/* MPOL_BIND, MPOL_MF_MOVE */
+	EXPECT_EQ(0, syscall(SYS_mbind, p, VFT_HUGE, 2, &nodes, 8 * sizeof(nodes), 2));
+	EXPECT_EQ(0, syscall(SYS_move_pages, 0, 1UL, &page, &node, &status, 2));
+	EXPECT_GT(0, status);
+	EXPECT_EQ(0, wrong_pages(p, 0, PAGES));
 }
 
 TEST_F(map, fails_process_vm_readv_and_writev)
