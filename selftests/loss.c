@@ -121,11 +121,18 @@ static void hammer_once(struct board *b, struct hammer *h, unsigned int idx, cha
 	}
 }
 
-static void hammer(struct board *b, unsigned int idx, char *p, bool absorb)
+/*
+ * With a file, the window is mapped anew all the time, so that there are always
+ * faults under way, which a loss must wait for.
+ */
+static void hammer(struct board *b, unsigned int idx, char *p, int fd, uint64_t cookie,
+		   bool absorb)
 {
 	unsigned int i = 0;
 
 	while (!atomic_load(&b->stop)) {
+		if (fd >= 0 && i % ARRAY_SIZE(places) == 0)
+			mmap(p, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, cookie);
 		hammer_once(b, &b->h[idx], idx, p + places[i++ % ARRAY_SIZE(places)], absorb);
 		/* two CPUs are shared by all: let the others in sometimes */
 		if (i % 4096 == 0)
@@ -427,9 +434,10 @@ static int scene_owner(struct scene *s, struct vft_domain *dom)
 }
 
 /*
- * Four mappings of rank 0's window: inherited by a child; moved by a child to
- * another place and alignment; split by a child into pieces with a hole; and
- * of another endpoint in another process.
+ * Four mappings of rank 0's window: inherited by a child, which maps it again
+ * and again; moved by a child to another place and alignment; split by a child
+ * into pieces with a hole; and of another endpoint in another process, again and
+ * again as well.
  */
 static int scene_make(struct scene *s, struct vft_domain *dom, const struct cause *c, bool absorb)
 {
@@ -466,12 +474,16 @@ static int scene_make(struct scene *s, struct vft_domain *dom, const struct caus
 	for (i = 0; i < ARRAY_SIZE(places); i++)
 		vft_touch(s->p + places[i]);
 	for (i = 0; i < HAMMERS; i++) {
+		uint64_t cookie = s->cookie;
 		char *p = s->p, *to;
+		int fd = -1;
 
 		s->pid[i] = vft_fork();
 		if (s->pid[i])
 			continue;
-		if (i == 1) {
+		if (i == 0) {
+			fd = s->importer;
+		} else if (i == 1) {
 			to = mmap(NULL, 2 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			p = mremap(p, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, to + VFT_PAGE);
 		} else if (i == 2) {
@@ -479,16 +491,17 @@ static int scene_make(struct scene *s, struct vft_domain *dom, const struct caus
 			mprotect(p + 200 * VFT_PAGE, VFT_PAGE, PROT_READ);
 			mprotect(p + VFT_HUGE - 2 * VFT_PAGE, VFT_PAGE, PROT_NONE);
 		} else if (i == 3) {
-			int fd = vft_join(dom, 2);
-
-			p = vft_import_map(fd, s->handle, SIZE, VFT_RW, loss);
+			fd = vft_join(dom, 2);
+			if (vft_import(fd, s->handle, VFT_RW, loss, &cookie))
+				_exit(1);
+			p = vft_map(fd, cookie, SIZE, PROT_READ | PROT_WRITE);
 			/* the importer's file is not this process's business */
 			close(s->importer);
 		}
 		if (!p || p == MAP_FAILED)
 			_exit(1);
 		vft_gate(&s->b->gate, HAMMERS + 1);
-		hammer(s->b, i, p, absorb && !(c && c->importer_ends));
+		hammer(s->b, i, p, fd, cookie, absorb && !(c && c->importer_ends));
 	}
 	return vft_gate(&s->b->gate, HAMMERS + 1);
 }
@@ -1023,7 +1036,7 @@ static void event_order(struct __test_metadata *_metadata, FIXTURE_DATA(pair) *s
 	ASSERT_NE(NULL, a);
 	hammer_pid = vft_fork();
 	if (!hammer_pid)
-		hammer(b, 0, a, false);
+		hammer(b, 0, a, -1, 0, false);
 	event_pid = vft_fork();
 	if (!event_pid) {
 		static char buf[16384] __attribute__((aligned(8)));
