@@ -27,6 +27,9 @@ FIXTURE(fabric) {
 	uint64_t handle, peer_handle;
 };
 
+/* What FIXTURE_DATA(fabric) is: the helpers below take it */
+#define fabric_data _test_data_fabric
+
 FIXTURE_SETUP(fabric)
 {
 	struct vft_options opt = { .mem_limit = 8 << 20 };
@@ -65,7 +68,7 @@ static const struct call calls[] = {
 };
 
 /* Fills in a call that must succeed; returns the file to make it on. */
-static int good_call(const FIXTURE_DATA(fabric) *self, const struct call *c, void *arg)
+static int good_call(const struct fabric_data *self, const struct call *c, void *arg)
 {
 	memset(arg, 0, c->size);
 	switch (c->cmd) {
@@ -180,9 +183,8 @@ TEST_F(fabric, longer_struct_with_zero_tail_works)
 		EXPECT_EQ(0, ioctl(fd, VFT_RESIZE(c->cmd, c->size + 40), arg)) {
 			TH_LOG("%s with a zero tail: %s", c->name, strerror(errno));
 		}
-		for (k = c->size; k < sizeof(arg); k++) {
+		for (k = c->size; k < sizeof(arg); k++)
 			EXPECT_EQ(0, arg[k]);
-		}
 		if (fd != self->fd)
 			close(fd);
 	}
@@ -214,9 +216,8 @@ TEST_F(fabric, longer_struct_with_other_tail_is_e2big)
 			EXPECT_EQ(0, memcmp(arg, was, sizeof(arg)));
 			if (fd != self->fd)
 				close(fd);
-			if (c->cmd == VFAB_IOC_WINDOW_FREE) {
+			if (c->cmd == VFAB_IOC_WINDOW_FREE)
 				EXPECT_EQ(0, vft_free(self->fd, *(uint64_t *)was));
-			}
 		}
 	}
 	EXPECT_EQ(used, vft_domain_get(&self->dom, VFAB_A_MEM_USED));
@@ -225,6 +226,10 @@ TEST_F(fabric, longer_struct_with_other_tail_is_e2big)
 
 TEST_F(fabric, shorter_struct_is_zero_extended)
 {
+	const unsigned long short_wait = VFT_RESIZE(VFAB_IOC_WAIT,
+						    offsetof(struct vfab_wait, deadline));
+	const unsigned long short_info = VFT_RESIZE(VFAB_IOC_INFO,
+						    offsetof(struct vfab_info, uuid));
 	struct vfab_attach attach = { .rank = 2, .flags = 0xdeadbeef };
 	struct vfab_wait wait = { .deadline = VFAB_NO_DEADLINE };
 	struct vfab_info info;
@@ -241,19 +246,16 @@ TEST_F(fabric, shorter_struct_is_zero_extended)
 	/* the deadline is beyond the end: 0 is in the past, so this polls */
 	wait.loss = vft_view(self->fd)->loss;
 	errno = 0;
-	EXPECT_EQ(-1, ioctl(self->fd, VFT_RESIZE(VFAB_IOC_WAIT,
-					offsetof(struct vfab_wait, deadline)), &wait));
+	EXPECT_EQ(-1, ioctl(self->fd, short_wait, &wait));
 	EXPECT_EQ(ETIMEDOUT, errno);
 	EXPECT_EQ(VFAB_NO_DEADLINE, wait.deadline);
 
 	memset(&info, 0xa5, sizeof(info));
-	EXPECT_EQ(0, ioctl(self->fd, VFT_RESIZE(VFAB_IOC_INFO,
-					offsetof(struct vfab_info, uuid)), &info));
+	EXPECT_EQ(0, ioctl(self->fd, short_info, &info));
 	EXPECT_EQ(VFAB_ABI, info.abi);
 	EXPECT_EQ(0, info.rank);
-	for (i = 0; i < sizeof(info) - offsetof(struct vfab_info, uuid); i++) {
+	for (i = 0; i < sizeof(info) - offsetof(struct vfab_info, uuid); i++)
 		EXPECT_EQ((char)0xa5, rest[i]);
-	}
 }
 
 TEST_F(fabric, bad_pointer_is_efault)
@@ -285,7 +287,8 @@ TEST_F(fabric, unwritable_reply_changes_nothing)
 {
 	uint64_t used = vft_domain_get(&self->dom, VFAB_A_MEM_USED);
 	uint64_t imports = vft_endpoint_get(&self->dom, 0, VFAB_A_IMPORTS);
-	char *arg = mmap(NULL, VFT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *arg = mmap(NULL, VFT_PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t i;
 
 	ASSERT_NE(MAP_FAILED, arg);
@@ -333,9 +336,8 @@ TEST_F(fabric, before_attach_is_enotconn)
 		EXPECT_EQ(ENOTCONN, errno) {
 			TH_LOG("%s: %s", calls[i].name, strerror(errno));
 		}
-		if (calls[i].cmd == VFAB_IOC_WINDOW_FREE) {
+		if (calls[i].cmd == VFAB_IOC_WINDOW_FREE)
 			EXPECT_EQ(0, vft_free(self->fd, *(uint64_t *)arg));
-		}
 	}
 	EXPECT_EQ(-ENOTCONN, vft_detach(self->raw));
 	/* what is asked before ATTACH */
@@ -373,9 +375,8 @@ TEST_F(fabric, info)
 	EXPECT_LE(64 << 20, info.window_max);
 	EXPECT_EQ(0, info.window_max % VFT_PAGE);
 	EXPECT_STREQ(self->dom.name, info.name);
-	for (i = strlen(info.name); i < sizeof(info.name); i++) {
+	for (i = strlen(info.name); i < sizeof(info.name); i++)
 		EXPECT_EQ(0, info.name[i]);
-	}
 
 	vft_req(&req, vft_nl(), VFAB_CMD_DOMAIN_GET, NLM_F_ACK);
 	vft_put_u32(&req, VFAB_A_DOMAIN, self->dom.id);
@@ -428,9 +429,8 @@ TEST_F(fabric, attach_refused)
 		EXPECT_IOCTL_FAILS(EOPNOTSUPP, self->raw, VFAB_IOC_ATTACH, &arg);
 	}
 	arg.flags = 0;
-	for (arg.rank = 4; arg.rank; arg.rank = arg.rank < 8 ? arg.rank + 1 : arg.rank * 2) {
+	for (arg.rank = 4; arg.rank; arg.rank = arg.rank < 8 ? arg.rank + 1 : arg.rank * 2)
 		EXPECT_IOCTL_FAILS(EINVAL, self->raw, VFAB_IOC_ATTACH, &arg);
-	}
 	arg.rank = VFAB_RANK_ANY - 1;
 	EXPECT_IOCTL_FAILS(EINVAL, self->raw, VFAB_IOC_ATTACH, &arg);
 	arg.rank = 3;
@@ -842,7 +842,7 @@ TEST_F(fabric, eventfd_refused)
 }
 
 /* After the end of the endpoint, whoever ended it. */
-static void all_enodev(struct __test_metadata *_metadata, const FIXTURE_DATA(fabric) *self, int fd)
+static void all_enodev(struct __test_metadata *_metadata, const struct fabric_data *self, int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 	char arg[512], was[512];

@@ -27,10 +27,10 @@
  * outlives it ("heir"). The heir answers questions until it is killed.
  */
 struct stage {
+	_Atomic unsigned int asked, answered;
 	struct vft_gate gate;
 	uint64_t handle;
 	pid_t heir;
-	_Atomic unsigned int asked, answered;
 	int touch;		/* signal, or 0 */
 	int alloc;		/* -errno, or 0 */
 	char stack[65536];
@@ -41,6 +41,9 @@ FIXTURE(life) {
 	int fd;			/* rank 1 */
 	struct stage *s;
 };
+
+/* What FIXTURE_DATA(life) is: the helpers below take it */
+#define life_data _test_data_life
 
 FIXTURE_SETUP(life)
 {
@@ -110,7 +113,7 @@ static bool ask(struct stage *s)
 }
 
 /* The holder's part: attach, share a window, tell the test. */
-static void hold(FIXTURE_DATA(life) *self)
+static void hold(struct life_data *self)
 {
 	struct stage *s = self->s;
 
@@ -124,7 +127,7 @@ static void hold(FIXTURE_DATA(life) *self)
 	close(self->fd);
 }
 
-static int held(const FIXTURE_DATA(life) *self)
+static int held(const struct life_data *self)
 {
 	return vft_endpoint_get(&self->dom, 0, VFAB_A_HELD);
 }
@@ -162,7 +165,7 @@ static int held(const FIXTURE_DATA(life) *self)
 } while (0)
 
 /* Returns the test's mapping of the holder's window, when it is there. */
-static char *meet(FIXTURE_DATA(life) *self)
+static char *meet(struct life_data *self)
 {
 	char *p;
 
@@ -172,7 +175,7 @@ static char *meet(FIXTURE_DATA(life) *self)
 	return p && !vft_touch(p) ? p : NULL;
 }
 
-static void leave(FIXTURE_DATA(life) *self)
+static void leave(struct life_data *self)
 {
 	if (self->s->heir > 0)
 		kill(self->s->heir, SIGKILL);
@@ -684,13 +687,11 @@ TEST_F(life, dead_device_file)
 		EXPECT_EQ(-1, open(path, O_RDWR | O_CLOEXEC));
 		EXPECT_EQ(ENODEV, errno);
 		EXPECT_EQ(-1, open(part, O_RDWR | O_CLOEXEC));
-		if (i % 2) {
+		if (i % 2)
 			EXPECT_EQ(0, vft_domain_delete(&more[i], false));
-		}
 	}
-	for (i = 0; i < ARRAY_SIZE(more); i += 2) {
+	for (i = 0; i < ARRAY_SIZE(more); i += 2)
 		EXPECT_EQ(0, vft_domain_delete(&more[i], false));
-	}
 	/* nor to one that never was: a number beyond all in use */
 	unlink(path);
 	ASSERT_EQ(0, mknod(path, S_IFCHR | 0600, makedev(major(st.st_rdev), 1000000)));
@@ -731,12 +732,10 @@ TEST_F_TIMEOUT(life, ten_thousand_opens_leak_no_reference, 60)
 
 		ASSERT_LE(0, fd);
 		/* attached or not, ended by DETACH or by close */
-		if (i % 3) {
+		if (i % 3)
 			ASSERT_EQ(0, vft_attach(fd, 2));
-		}
-		if (i % 3 == 2) {
+		if (i % 3 == 2)
 			ASSERT_EQ(0, vft_detach(fd));
-		}
 		ASSERT_EQ(0, close(fd));
 	}
 	EXPECT_LT(300, i);
@@ -761,9 +760,8 @@ TEST_F(life, mappings_leak_no_reference)
 
 		ASSERT_NE(NULL, p);
 		vft_touch(p);
-		if (i % 2) {
+		if (i % 2)
 			ASSERT_EQ(0, munmap(p + VFT_PAGE, VFT_PAGE));
-		}
 		ASSERT_EQ(0, munmap(p, SIZE));
 		/* refused ones as well */
 		ASSERT_EQ(NULL, vft_map(fd, cookie, SIZE + VFT_PAGE, PROT_READ));
@@ -787,9 +785,8 @@ TEST_F(life, open_without_free_descriptors)
 		n++;
 	EXPECT_EQ(-EMFILE, fd[n]);
 	EXPECT_LT(10, n);
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < 100; i++)
 		EXPECT_EQ(-EMFILE, vft_open(&self->dom, 0));
-	}
 	for (i = 0; i < n; i++)
 		close(fd[i]);
 	EXPECT_EQ(true, vft_until(1000, module_refs() == before));
@@ -836,9 +833,8 @@ TEST_F(life, attach_races)
 		for (i = 0; i < 4; i++) {
 			pthread_join(t[i], NULL);
 			winners += r[i].ret >= 0;
-			if (r[i].ret < 0) {
+			if (r[i].ret < 0)
 				EXPECT_EQ(same_file ? -EALREADY : -EBUSY, r[i].ret);
-			}
 		}
 		EXPECT_EQ(1, winners);
 		for (i = 0; i < 4 && !same_file; i++)
@@ -937,11 +933,7 @@ TEST_F_TIMEOUT(life, end_races_every_call, 60)
 		for (i = 0; i < 3; i++)
 			ASSERT_EQ(0, pthread_create(&t[i], NULL, use_until_the_end, &u));
 		vft_until(1000, u.calls > 5 + round);
-		if (round % 2) {
-			EXPECT_EQ(0, vft_evict(&self->dom, 0));
-		} else {
-			EXPECT_EQ(0, vft_detach(u.fd));
-		}
+		EXPECT_EQ(0, round % 2 ? vft_evict(&self->dom, 0) : vft_detach(u.fd));
 		for (i = 0; i < 3; i++)
 			pthread_join(t[i], NULL);
 		EXPECT_EQ(0, u.bad);

@@ -73,7 +73,8 @@ static void enter(struct board *b, enum phase phase)
 	atomic_store(&b->epoch, (e & ~3ULL) | phase);
 }
 
-static void hammer_once(struct board *b, struct hammer *h, unsigned int idx, char *page, bool absorb)
+static void hammer_once(struct board *b, struct hammer *h, unsigned int idx, char *page,
+			bool absorb)
 {
 	static uint64_t number;
 	uint64_t before, after, v = 0;
@@ -574,9 +575,8 @@ TEST_F_TIMEOUT(loss, nothing_gets_through, 60)
 		absorb = absorb && !c->importer_ends;
 		for (round = 0; round < rounds; round++) {
 			ASSERT_EQ(true, hammers_run(s.b, false));
-			if (c->prepare) {
+			if (c->prepare)
 				ASSERT_EQ(0, c->prepare(&self->dom));
-			}
 			ASSERT_EQ(true, hammers_run(s.b, false));
 			vft_sleep_ms(vft_random(&seed) % 4);
 
@@ -620,9 +620,8 @@ TEST_F_TIMEOUT(loss, nothing_gets_through, 60)
 			}
 		}
 		scene_end(&s);
-		if (self->dom.exists) {
+		if (self->dom.exists)
 			EXPECT_EQ(0, vft_domain_end(&self->dom));
-		}
 	}
 }
 
@@ -658,9 +657,8 @@ TEST_F(loss, told_by_view_and_event)
 	ASSERT_EQ(0, scene_make(&s, &self->dom, c, false));
 	view = vft_view(s.importer);
 	ASSERT_NE(NULL, view);
-	if (c->prepare) {
+	if (c->prepare)
 		ASSERT_EQ(0, c->prepare(&self->dom));
-	}
 	vft_peer(view, 0, &before);
 	EXPECT_EQ(VFAB_PEER_HELD, before.state);
 	EXPECT_LT(0, before.paths);
@@ -702,10 +700,7 @@ TEST_F(loss, told_by_view_and_event)
 	EXPECT_EQ(lost_peer ? VFAB_EVENT_PEER_LOST : VFAB_EVENT_WINDOW_REVOKED, ev.type);
 	EXPECT_EQ(c->reason, ev.reason);
 	EXPECT_EQ(0, ev.pad);
-	if (!lost_peer) {
-		EXPECT_EQ(s.handle, ev.handle);
-	} else
-		EXPECT_EQ(0, ev.handle);
+	EXPECT_EQ(lost_peer ? 0 : s.handle, ev.handle);
 	EXPECT_EQ(view->loss, ev.loss);
 	if (c->restore) {
 		ASSERT_EQ(0, c->restore(&self->dom));
@@ -735,6 +730,9 @@ FIXTURE(pair) {
 	uint64_t handle;
 	char *own;
 };
+
+/* What FIXTURE_DATA(pair) is: the helpers below take it */
+#define pair_data _test_data_pair
 
 FIXTURE_SETUP(pair)
 {
@@ -1026,7 +1024,7 @@ TEST_F(pair, view_tells_before_the_access_goes)
 }
 
 /* Whoever reads the event, of either kind, finds the access gone. */
-static void event_order(struct __test_metadata *_metadata, FIXTURE_DATA(pair) *self, bool netlink)
+static void event_order(struct __test_metadata *_metadata, struct pair_data *self, bool netlink)
 {
 	struct board *b = vft_shared(sizeof(*b));
 	char *a = vft_import_map(self->peer, self->handle, SIZE, VFT_RW, 0);
@@ -1268,23 +1266,19 @@ TEST_F_TIMEOUT(pair, mmap_racing_free, 60)
 	ASSERT_EQ(0, vft_alloc(self->owner, SIZE, 0, VFT_RW, &handle));
 	ASSERT_EQ(0, vft_import(self->peer, handle, VFT_RW, 0, &cookie));
 	m.cookie = cookie;
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, map_again_and_again, &m));
-	}
 	for (round = 0; round < 100 && vft_now() < start + 6 * VFT_SEC; round++) {
 		vft_sleep_ms(1);
 		enter(m.b, CHANGING);
 		/* by turns the owner and the importer let go */
-		if (round & 1) {
-			ASSERT_EQ(0, vft_free(self->owner, handle));
-		} else
-			ASSERT_EQ(0, vft_release(self->peer, cookie));
+		ASSERT_EQ(0, round & 1 ? vft_free(self->owner, handle) :
+					 vft_release(self->peer, cookie));
 		enter(m.b, GONE);
 		vft_sleep_ms(1);
 		enter(m.b, CHANGING);
-		if (round & 1) {
+		if (round & 1)
 			ASSERT_EQ(0, vft_alloc(self->owner, SIZE, 0, VFT_RW, &handle));
-		}
 		ASSERT_EQ(0, vft_import(self->peer, handle, VFT_RW, 0, &cookie));
 		m.cookie = cookie;
 		enter(m.b, LIVE);

@@ -126,9 +126,8 @@ TEST_F(map, bytes_across_processes)
 		_exit(0);
 	}
 	EXPECT_EQ(0, vft_wait_pid(pid, 10000));
-	for (i = 0; i < PAGES; i++) {
+	for (i = 0; i < PAGES; i++)
 		EXPECT_EQ(~i, page_of(p, i)[1]);
-	}
 }
 
 TEST_F(map, atomics_across_processes)
@@ -149,9 +148,8 @@ TEST_F(map, atomics_across_processes)
 			atomic_fetch_add(&p[8], 1);
 		_exit(0);
 	}
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2; i++)
 		EXPECT_EQ(0, vft_wait_pid(pid[i], 20000));
-	}
 	EXPECT_EQ(before + 200000, p[8]);
 }
 
@@ -230,7 +228,8 @@ TEST_F(map, beyond_the_end)
 	EXPECT_EQ(-EINVAL, try_map(self->peer, self->ro_cookie - VFT_PAGE, 2 * VFT_PAGE, PROT_READ,
 				   MAP_SHARED));
 	EXPECT_EQ(-EINVAL, try_map(self->peer, c + 1, VFT_PAGE, PROT_READ, MAP_SHARED));
-	EXPECT_EQ(-EINVAL, try_map(self->owner, c + (64ULL << 30), VFT_PAGE, PROT_READ, MAP_SHARED));
+	EXPECT_EQ(-EINVAL, try_map(self->owner, c + (64ULL << 30), VFT_PAGE, PROT_READ,
+				   MAP_SHARED));
 	EXPECT_EQ(-EINVAL, try_map(self->peer, c, 0, PROT_READ, MAP_SHARED));
 }
 
@@ -300,10 +299,9 @@ TEST_F(map, private_is_einval)
 	size_t i, k;
 
 	for (i = 0; i < 2; i++)
-		for (k = 0; k < ARRAY_SIZE(prots); k++) {
+		for (k = 0; k < ARRAY_SIZE(prots); k++)
 			EXPECT_EQ(-EINVAL, try_map(self->peer, cookies[i], VFT_PAGE, prots[k],
 						   MAP_PRIVATE));
-		}
 	ASSERT_EQ(0, ioctl(self->peer, VFAB_IOC_INFO, &info));
 	EXPECT_EQ(-EINVAL, try_map(self->peer, info.view_cookie, info.view_bytes, PROT_READ,
 				   MAP_PRIVATE));
@@ -433,9 +431,8 @@ TEST_F(map, cookie_of_another_file)
 	EXPECT_EQ(-EINVAL, try_map(fd, self->cookie, VFT_PAGE, PROT_READ, MAP_SHARED));
 	ASSERT_EQ(0, vft_import(fd, self->ro, VFT_R, 0, &cookie));
 	/* the same number may name another window there, and only that */
-	if (cookie == self->cookie) {
+	if (cookie == self->cookie)
 		EXPECT_EQ(-EINVAL, try_map(fd, cookie, SIZE, PROT_READ, MAP_SHARED));
-	}
 }
 
 /* --- mremap, munmap, fork ------------------------------------------------- */
@@ -559,26 +556,23 @@ TEST_F(map, released_cookie_is_dead_for_good)
 	EXPECT_EQ(0, wrong_pages(p, 0, PAGES));
 	ASSERT_EQ(0, vft_release(self->peer, self->cookie));
 	/* mappings that are left raise SIGBUS */
-	for (i = 0; i < PAGES; i += 100) {
+	for (i = 0; i < PAGES; i += 100)
 		EXPECT_EQ(SIGBUS, vft_touch(page_of(p, i)));
-	}
 	for (i = 0; i < N; i++) {
 		ASSERT_EQ(0, vft_import(self->peer, self->ro, VFT_R, 0, &seen[i]));
-		if (i % 2) {
+		if (i % 2)
 			ASSERT_EQ(0, vft_release(self->peer, seen[i]));
-		}
 		/* nothing that was given out before overlaps this one */
-		ASSERT_EQ(false, seen[i] < self->cookie + SIZE && self->cookie < seen[i] + VFT_HUGE);
-		for (k = 0; k < i; k++) {
+		ASSERT_EQ(true, seen[i] >= self->cookie + SIZE ||
+			  seen[i] + VFT_HUGE <= self->cookie);
+		for (k = 0; k < i; k++)
 			ASSERT_NE(seen[k], seen[i]);
-		}
 	}
 	EXPECT_EQ(-EINVAL, try_map(self->peer, self->cookie, VFT_PAGE, PROT_READ, MAP_SHARED));
 	EXPECT_EQ(-ENOENT, vft_release(self->peer, self->cookie));
-	for (i = 0; i < N; i++) {
+	for (i = 0; i < N; i++)
 		EXPECT_EQ(i % 2 ? -EINVAL : 0, try_map(self->peer, seen[i], VFT_PAGE, PROT_READ,
 						       MAP_SHARED));
-	}
 	/* nor do the old mappings come to life by any of this */
 	EXPECT_EQ(SIGBUS, vft_touch(p));
 }
@@ -679,8 +673,10 @@ TEST_F(map, works_mlock_msync_mincore)
 /* Walks over page tables by the kernel, with 2 MiB and 4 KiB entries in them */
 TEST_F(map, works_proc_maps_smaps_pagemap)
 {
-	const char *files[] = { "/proc/self/maps", "/proc/self/smaps", "/proc/self/smaps_rollup",
-				"/proc/self/numa_maps" };
+	static const char * const files[] = {
+		"/proc/self/maps", "/proc/self/smaps", "/proc/self/smaps_rollup",
+		"/proc/self/numa_maps",
+	};
 	char *p = vft_map(self->peer, self->cookie, SIZE, PROT_READ | PROT_WRITE);
 	static char buf[65536];
 	uint64_t entry;
@@ -697,9 +693,8 @@ TEST_F(map, works_proc_maps_smaps_pagemap)
 	}
 	fd = open("/proc/self/pagemap", O_RDONLY);
 	ASSERT_LE(0, fd);
-	for (i = 0; i < PAGES; i++) {
+	for (i = 0; i < PAGES; i++)
 		EXPECT_EQ(8, pread(fd, &entry, 8, ((uintptr_t)p / VFT_PAGE + i) * 8));
-	}
 	close(fd);
 	EXPECT_EQ(0, wrong_pages(p, 0, PAGES));
 }

@@ -58,16 +58,14 @@ FIXTURE(module) {
 FIXTURE_SETUP(module)
 {
 	ASSERT_NE(NULL, getenv("VFABRIC_KO"));
-	if (!loaded()) {
+	if (!loaded())
 		ASSERT_EQ(0, load(""));
-	}
 }
 
 FIXTURE_TEARDOWN_PARENT(module)
 {
-	if (loaded()) {
+	if (loaded())
 		EXPECT_EQ(0, unload_soon());
-	}
 	EXPECT_EQ(0, load(""));
 }
 
@@ -129,9 +127,8 @@ TEST_F(module, unloads_with_domains)
 	struct vft_domain dom[3];
 	unsigned int i;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, vft_domain_create(&dom[i], 72, NULL));
-	}
 	ASSERT_EQ(0, vft_partition_create(&dom[0], 1, NULL, 0, 8));
 	ASSERT_EQ(0, unload());
 	EXPECT_EQ(true, vft_until(1000, access("/dev/vfabric", F_OK)));
@@ -287,9 +284,8 @@ TEST_F(module, max_domains)
 
 	ASSERT_EQ(0, unload());
 	ASSERT_EQ(0, load("max_domains=3"));
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, vft_domain_create(&dom[i], 2, NULL));
-	}
 	vft_quiet = true;
 	EXPECT_EQ(-ENOSPC, vft_domain_create(&dom[3], 2, NULL));
 	EXPECT_EQ(0, vft_domain_delete(&dom[1], false));
@@ -338,8 +334,7 @@ TEST_F(module, user_mem_mib)
 	EXPECT_EQ(0, vft_alloc(other, 6 << 20, 0, VFT_R, NULL));
 	EXPECT_EQ(-EDQUOT, vft_alloc(fd, VFT_PAGE, 0, VFT_R, NULL));
 	/* another one has a limit of his own, also on a file that he was given */
-	EXPECT_EQ(0, AS_USER(1000, vft_alloc(fd, 16 << 20, 5, VFT_R, NULL) != 0 ||
-				   vft_alloc(other, VFT_PAGE, 0, VFT_R, NULL) != -EDQUOT));
+	EXPECT_EQ(0, AS_USER(1000, vft_alloc(fd, 16 << 20, 5, VFT_R, NULL) != 0));
 	/* it is still his although he has gone: root freed it, he gets it back */
 	EXPECT_EQ(0, AS_USER(1000, vft_alloc(other, VFT_PAGE, 0, VFT_R, NULL) != -EDQUOT));
 	ASSERT_EQ(0, vft_lookup(fd, 0, 5, 0, &handle));

@@ -42,7 +42,7 @@ result() {
 	if [ "$2" = 0 ]; then
 		echo "ok $count $1" >>"$out/run.log"
 	else
-		[ -z "${3:-}" ] || sed 's/^/# /' <<<"$3" >>"$out/run.log"
+		[ -z "${3:-}" ] || printf '# %s\n' "${3//$'\n'/$'\n'# }" >>"$out/run.log"
 		echo "not ok $count $1" >>"$out/run.log"
 		echo "run.sh: FAILED: $1${3:+: $3}"
 		failed=1
@@ -120,7 +120,9 @@ insmod "$ko" || { echo "run.sh: $ko does not load: see the console" >&2; exit 2;
 
 for program in "$programs"/*; do
 	name=${program##*/}
-	[ -f "$program" ] && [ -x "$program" ] && wanted "$name" || continue
+	if [ ! -f "$program" ] || [ ! -x "$program" ] || ! wanted "$name"; then
+		continue
+	fi
 	run "$name" "$program"
 done
 for script in "$here"/ctl/*.sh; do

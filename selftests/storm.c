@@ -101,11 +101,12 @@ static void do_alloc(unsigned int *seed)
 {
 	size_t size = (1 + vft_random(seed) % (vft_random(seed) % 4 ? 8 : 700)) * VFT_PAGE, k;
 	unsigned int i;
+	uint32_t access = vft_random(seed) % 4 ? VFT_RW : VFT_R;
 	int fd = any_file(seed, &i);
 	uint64_t handle;
 	char *p;
 
-	if (vft_alloc(fd, size, vft_random(seed) % 6, vft_random(seed) % 4 ? VFT_RW : VFT_R, &handle))
+	if (vft_alloc(fd, size, vft_random(seed) % 6, access, &handle))
 		return;
 	/* stamp it before anybody knows of it who would not wait */
 	p = vft_import_map(fd, handle, size, VFT_RW, 0);
@@ -378,8 +379,11 @@ static pid_t start_worker(unsigned int seed)
 		w->fd[i] = -1;
 	for (i = 0; i < MAPPINGS; i++)
 		pthread_mutex_init(&w->map[i].lock, NULL);
-	for (i = 0; i < THREADS; i++)
-		pthread_create(&t[i], NULL, work, (void *)(uintptr_t)(seed * 7919 + i * 104729 + 1));
+	for (i = 0; i < THREADS; i++) {
+		uintptr_t own = seed * 7919 + i * 104729 + 1;
+
+		pthread_create(&t[i], NULL, work, (void *)own);
+	}
 	for (i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
 	_exit(0);
@@ -433,9 +437,8 @@ TEST_F_TIMEOUT(storm, everything_at_once, 600)
 	vft_sleep_ms(200);
 	for (i = 0; i < WORKERS; i += 2)
 		vft_kill(pid[i]);
-	for (i = 1; i < WORKERS; i += 2) {
+	for (i = 1; i < WORKERS; i += 2)
 		EXPECT_EQ(0, vft_wait_pid(pid[i], 10000));
-	}
 	EXPECT_EQ(0, board->mixed) {
 		TH_LOG("a window showed %llx", (unsigned long long)board->wrong_value);
 	}
@@ -460,6 +463,10 @@ TEST_F_TIMEOUT(storm, everything_at_once, 600)
  * Without anybody that deletes domains: when all processes are gone, what they
  * had must have gone by itself.
  */
+static void (* const quiet_ops[])(unsigned int *seed) = {
+	do_open, do_alloc, do_import, do_touch, do_bell, do_topology, do_fork, do_import,
+};
+
 TEST_F_TIMEOUT(storm, nothing_is_left, 600)
 {
 	unsigned int seed = self->seed + 1, i, round;
@@ -482,34 +489,24 @@ TEST_F_TIMEOUT(storm, nothing_is_left, 600)
 			seed += i * 1000;
 			for (i = 0; i < FILES; i++)
 				w->fd[i] = -1;
-			for (;;) {
-				switch (vft_random(&seed) % 8) {
-				case 0: do_open(&seed); break;
-				case 1: do_alloc(&seed); break;
-				case 2: do_import(&seed); break;
-				case 3: do_touch(&seed); break;
-				case 4: do_bell(&seed); break;
-				case 5: do_topology(&seed); break;
-				case 6: do_fork(&seed); break;
-				case 7: do_import(&seed); break;
-				}
-			}
+			for (;;)
+				quiet_ops[vft_random(&seed) % ARRAY_SIZE(quiet_ops)](&seed);
 		}
 		vft_sleep_ms(300 + vft_random(&seed) % 200);
 		for (i = 0; i < WORKERS; i++)
 			vft_kill(pid[i]);
 		for (i = 0; i < DOMAINS; i++) {
-			EXPECT_EQ(true, vft_until(5000, !vft_domain_get(&dom[i], VFAB_A_ATTACHED)));
-			EXPECT_EQ(true, vft_until(2000, !vft_domain_get(&dom[i], VFAB_A_MEM_USED))) {
-				TH_LOG("%llu bytes are left", (unsigned long long)
-				       vft_domain_get(&dom[i], VFAB_A_MEM_USED));
-			}
+			uint64_t left;
+
+			vft_until(5000, !vft_domain_get(&dom[i], VFAB_A_ATTACHED));
+			EXPECT_EQ(0, vft_domain_get(&dom[i], VFAB_A_ATTACHED));
+			vft_until(2000, !(left = vft_domain_get(&dom[i], VFAB_A_MEM_USED)));
+			EXPECT_EQ(0, left);
 		}
 	}
 	EXPECT_EQ(0, board->mixed);
-	for (i = 0; i < DOMAINS; i++) {
+	for (i = 0; i < DOMAINS; i++)
 		EXPECT_EQ(0, vft_domain_delete(&dom[i], false));
-	}
 }
 
 TEST_HARNESS_MAIN

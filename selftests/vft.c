@@ -280,7 +280,7 @@ static int attr_at(const struct nlmsghdr *request, size_t room, uint32_t offset)
 	return a->nla_type & NLA_TYPE_MASK;
 }
 
-/* The code and the extack of an error, acknowledgement or end of dump */
+/* The code and the extack of an error, acknowledgment or end of dump */
 static int parse_ack(struct vft_nl *nl, const struct nlmsghdr *nlh)
 {
 	const char *base = (const char *)nlh;
@@ -541,7 +541,8 @@ struct vft_nl *vft_nl(void)
 		close(own_nl.fd);
 	ret = vft_nl_open(&own_nl);
 	if (ret) {
-		fprintf(stderr, "# vft: no netlink family " VFAB_GENL_NAME ": %s\n", strerror(-ret));
+		fprintf(stderr, "# vft: no netlink family %s: %s\n", VFAB_GENL_NAME,
+			strerror(-ret));
 		exit(1);
 	}
 	own_nl_pid = getpid();

@@ -57,11 +57,15 @@ void vft_sleep_ms(unsigned int ms);
 /* vft_until: wait up to @ms milliseconds for @cond; its value at the end */
 #define vft_until(ms, cond) ({						\
 	uint64_t __end = vft_now() + (ms) * VFT_MS;			\
-	bool __is;							\
+	bool __is, __late;						\
 									\
-	while (!(__is = (cond)) && vft_now() < __end)			\
-		vft_sleep_ms(1);					\
-	__is || (cond); })
+	do {								\
+		__late = vft_now() >= __end;				\
+		__is = (cond);						\
+		if (!__is && !__late)					\
+			vft_sleep_ms(1);				\
+	} while (!__is && !__late);					\
+	__is; })
 
 /* Processes */
 pid_t vft_fork(void);			/* a child that dies with its parent */
@@ -242,14 +246,16 @@ int vft_ding(const struct vft_bells *bells, uint32_t vector);
  * the harness's tests.
  */
 #define EXPECT_IOCTL_FAILS(err, fd, cmd, arg) do {			\
-	__typeof__(*(arg)) __was = *(arg);				\
+	__typeof__(arg) __arg = (arg);					\
+	__typeof__(*__arg) __was = *__arg;				\
+	int __err = (err);						\
 									\
 	errno = 0;							\
-	EXPECT_EQ(-1, ioctl(fd, cmd, arg));				\
-	EXPECT_EQ(err, errno) {						\
-		TH_LOG("%s: %s, expected %s", #cmd, strerror(errno), strerror(err)); \
+	EXPECT_EQ(-1, ioctl(fd, cmd, __arg));				\
+	EXPECT_EQ(__err, errno) {					\
+		TH_LOG("%s: %s, expected %s", #cmd, strerror(errno), strerror(__err)); \
 	}								\
-	EXPECT_EQ(0, memcmp(&__was, arg, sizeof(__was))) {		\
+	EXPECT_EQ(0, memcmp(&__was, __arg, sizeof(__was))) {		\
 		TH_LOG("%s: the failing call changed the structure", #cmd); \
 	}								\
 } while (0)
