@@ -45,6 +45,7 @@ struct shared {
 	double latency[PINGS];
 	struct rank rank[VFAB_MAX_WORLD];
 };
+
 extern struct shared *sh;
 
 struct demo {
@@ -55,6 +56,7 @@ struct demo {
 	pid_t pids[VFAB_MAX_WORLD];
 	double began;
 };
+
 extern struct demo demo;
 
 double now(void);

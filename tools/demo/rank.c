@@ -142,11 +142,11 @@ static void look_at_paths(void)
 	sh->rank[me].max_paths = max;
 }
 
-/* All-reduces until one fails; then nothing of the lost peer is readable. */
+/* All-reduces until one fails. */
 static void traffic(struct vfab_comm *comm)
 {
 	struct rank *r = &sh->rank[me];
-	uint32_t i, round;
+	uint32_t round;
 	int ret;
 
 	for (round = 0;; round++) {
@@ -161,6 +161,13 @@ static void traffic(struct vfab_comm *comm)
 	r->lost = vfab_comm_lost_rank(comm);
 	snprintf(r->why, sizeof(r->why), "%s", vfab_strerror(ret));
 	vfab_comm_destroy(comm);
+}
+
+/* The command that cut it off has returned: nothing of it is readable. */
+static void check_cut(void)
+{
+	uint32_t i;
+
 	for (i = 0; i < demo.world; i++)
 		if (i != me && (me == demo.cut || i == demo.cut) &&
 		    *slot(&theirs[i], i) != UINT64_MAX)
@@ -203,6 +210,7 @@ void process(uint32_t rank)
 	enter(TRAFFIC);
 	traffic(comm);
 	enter(SURVIVE);
+	check_cut();
 	if (me != demo.cut)
 		vfab_comm_destroy(group(SURVIVE, demo.cut, ROUNDS));
 	enter(RESTORE);

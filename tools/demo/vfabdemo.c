@@ -137,9 +137,8 @@ static int run(enum phase phase, const char *what)
 /* As the user would type it. */
 static int vfabctl(const char *object, const char *state)
 {
-	char *argv[] = { "vfabctl", "link", "set", (char *)object,
-			 (char *)state, NULL };
-	extern char **environ;
+	char *const argv[] = { "vfabctl", "link", "set", (char *)object,
+			       (char *)state, NULL };
 	pid_t pid;
 	int st;
 
@@ -201,13 +200,14 @@ static int bytes_and_sums(void)
 	say("%u processes attached to dom%u, one per rank", n, demo.id);
 	if (run(MAP, "mapped all windows") || run(CHECK, "found its peers' bytes"))
 		return 1;
-	say("%u windows are mapped by all others (%u mappings); each holds the bytes that every peer stored",
-	    n, n * (n - 1));
+	say("%u windows are mapped by all others: %u mappings", n, n * (n - 1));
+	say("each window holds the bytes that every peer stored");
 	if (run(GROUP, "finished the all-reduces"))
 		return 1;
-	say("%d all-reduces of %zu KiB over %u ranks, each element right at each rank (to meet took %.2f s)",
-	    ROUNDS, ELEMENTS * sizeof(float) / 1024, n,
+	say("%u ranks met in a group within %.2f s", n,
 	    slowest_meeting(VFAB_RANK_ANY));
+	say("%d all-reduces of %zu KiB: each element right at each rank",
+	    ROUNDS, ELEMENTS * sizeof(float) / 1024);
 	if (run(LATENCY, "finished the latency run"))
 		return 1;
 	qsort(sh->latency, PINGS, sizeof(double), by_value);
@@ -229,8 +229,9 @@ static int plane_down(void)
 	snprintf(object, sizeof(object), "dom%u/sw%u", demo.id, demo.plane);
 	if (vfabctl(object, "down") || wait_for_traffic(demo.planes - 1))
 		return 1;
-	say("plane %u is down: the all-reduces go on; the route view of each rank shows %u paths to each peer",
-	    demo.plane, demo.planes - 1);
+	say("plane %u is down: the all-reduces go on", demo.plane);
+	say("the route view of each rank shows %u paths to each peer",
+	    demo.planes - 1);
 	return 0;
 }
 
@@ -258,17 +259,19 @@ static int cut_off(void)
 			last = i;
 		}
 	}
-	say("rank %u is cut off: all %u ranks got their error, %u named rank %u; the slowest (rank %u) %.3f s after the command began, %.3f s after it returned",
-	    demo.cut, demo.world, named, demo.cut, last, slowest - before,
-	    slowest - after);
+	say("rank %u is cut off: all %u ranks got their error, %u of them named rank %u",
+	    demo.cut, demo.world, named, demo.cut);
+	say("the slowest was rank %u, %.3f s after the command began, which took %.3f s",
+	    last, slowest - before, after - before);
 	if (slowest - before > demo.bound)
 		return fail("that is above the bound of %g s", demo.bound);
+	say("that is within the bound of %g s", demo.bound);
 	if (named < demo.world - 1)
 		return fail("all peers should have named rank %u", demo.cut);
-	say("that is within the bound of %g s; no mapping reads rank %u's memory any more, nor it any other",
-	    demo.bound, demo.cut);
 	if (run(SURVIVE, "finished the all-reduces of those who are left"))
 		return 1;
+	say("no mapping reads rank %u's memory any more, nor it any other's",
+	    demo.cut);
 	say("the other %u made a new group (%.2f s): %d all-reduces, each element right",
 	    demo.world - 1, slowest_meeting(demo.cut), ROUNDS);
 	return 0;
@@ -334,7 +337,8 @@ static int begin(void)
 		return 2;
 	}
 	if (info.world < 3 || info.planes < 2) {
-		fprintf(stderr, "vfabdemo: dom%u has %u ranks and %u planes: 3 and 2 are the least\n",
+		fprintf(stderr,
+			"vfabdemo: dom%u has %u ranks and %u planes: 3 and 2 are the least\n",
 			info.domain, info.world, info.planes);
 		return 2;
 	}
@@ -403,7 +407,7 @@ int main(int argc, char **argv)
 				"Usage: vfabdemo [--domain=DOMAIN] [--vfabctl=PATH] [--bound=S] [--timeout=S]\n"
 				"Show a domain at work with a process per rank, lose a plane and a rank\n"
 				"under traffic, and get them back. Needs the right to change the domain.\n\n"
-				"  --bound=S    longest time from the cut to every rank's error \n"
+				"  --bound=S    longest time from the cut to every rank's error\n"
 				"               (default 1, under an emulator 10)\n"
 				"  --timeout=S  longest time of any other step (default 120)\n");
 			return c == 'h' ? 0 : 2;

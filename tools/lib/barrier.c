@@ -33,6 +33,25 @@ static bool polled(const struct vfab_comm *c, const struct peer *p, uint64_t seq
 	return false;
 }
 
+/*
+ * Who is the farthest behind: the others wait for it, too. In a tree, its
+ * ancestors have not moved on either, but they have lower indices.
+ */
+static uint32_t slowest(const struct vfab_comm *c)
+{
+	uint64_t seq, least = UINT64_MAX;
+	uint32_t i, who = VFAB_RANK_ANY;
+
+	for (i = 0; i < c->size; i++) {
+		seq = vfabi_load(&c->peer[i].m->seq);
+		if (i != c->index && seq <= least) {
+			least = seq;
+			who = c->peer[i].rank;
+		}
+	}
+	return who;
+}
+
 static int doze(struct vfab_comm *c, const struct peer *p, uint64_t seq)
 {
 	uint64_t count, loss, until;
@@ -55,7 +74,7 @@ static int doze(struct vfab_comm *c, const struct peer *p, uint64_t seq)
 		return 0;
 	ret = comm_check(c, -1);
 	if (!ret && !vfabi_left(c->deadline))
-		ret = comm_fail(c, ETIMEDOUT, p->rank);
+		ret = comm_fail(c, ETIMEDOUT, slowest(c));
 	return ret;
 }
 

@@ -123,7 +123,8 @@ int vfab_allreduce(struct vfab_comm *c, const void *in, void *out,
 	int ret;
 
 	if (!j.elem || op >= VFAB_OPS || __builtin_mul_overflow(count, j.elem, &len))
-		return vfabi_fail(EINVAL, "%zu elements of type %d by operation %d: there is no such",
+		return vfabi_fail(EINVAL,
+				  "%zu elements of type %d by operation %d: there is no such",
 				  count, type, op);
 	ret = begin(c);
 	if (ret)

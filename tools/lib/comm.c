@@ -29,22 +29,28 @@ int comm_fail(struct vfab_comm *c, int err, uint32_t rank)
 		return vfabi_fail(err, "rank %u of the group did not come in time",
 				  rank);
 	case EINVAL:
-		return vfabi_fail(err, "rank %u makes another call, or has another opinion about the group: ranks, order or VFAB_COMM_BYTES",
+		return vfabi_fail(err,
+				  "rank %u makes another call, or has another opinion about the group: ranks, order or VFAB_COMM_BYTES",
 				  rank);
 	}
 	return c->err;	/* whoever failed has told why */
 }
 
-int comm_check(struct vfab_comm *c, int slot)
+/* What the members look like: how many are lost, and one of each kind. */
+struct look {
+	uint32_t lost, cut, blamed, gone, odd;
+};
+
+static void look(const struct vfab_comm *c, int slot, struct look *l)
 {
-	uint32_t i, own = c->ep->info.rank, lost = 0;
-	uint32_t blamed = VFAB_RANK_ANY, gone = VFAB_RANK_ANY;
-	uint32_t cut = VFAB_RANK_ANY, odd = VFAB_RANK_ANY;
 	uint64_t state;
 	bool differs;
+	uint32_t i;
 
-	if (c->err)
-		return c->err;
+	*l = (struct look) {
+		.cut = VFAB_RANK_ANY, .blamed = VFAB_RANK_ANY,
+		.gone = VFAB_RANK_ANY, .odd = VFAB_RANK_ANY,
+	};
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	for (i = 0; i < c->size; i++) {
 		const struct peer *p = &c->peer[i];
@@ -61,33 +67,57 @@ int comm_check(struct vfab_comm *c, int slot)
 		state = vfabi_load(&p->m->state);
 		differs = slot >= 0 && p->m->call[slot] != c->call;
 		if (vfabi_lost(c->ep, p->rank, p->losses)) {
-			if (!lost++)
-				cut = p->rank;
+			if (!l->lost++)
+				l->cut = p->rank;
 		} else if ((state & COMM_MASK) == COMM_ABORTED) {
-			blamed = state & ~COMM_MASK;
+			l->blamed = state & ~COMM_MASK;
 		} else if (state != COMM_ALIVE) {
-			gone = p->rank;
+			l->gone = p->rank;
 		} else if (differs) {
-			odd = p->rank;
+			l->odd = p->rank;
 		}
+	}
+}
+
+int comm_check(struct vfab_comm *c, int slot)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	uint64_t loss = vfab_loss(c->ep);
+	struct look l;
+	int i;
+
+	if (c->err)
+		return c->err;
+	look(c, slot, &l);
+	/*
+	 * A change stores the loss generation after the last of the peers that
+	 * it takes away: if that has not moved since nobody was lost, there
+	 * are more to come, and who was cut off cannot be told yet.
+	 */
+	if (l.lost && loss == c->loss) {
+		for (i = 0; i < 100 && vfab_loss(c->ep) == loss; i++)
+			nanosleep(&ms, NULL);
+		look(c, slot, &l);
 	}
 	if (vfabi_ended(c->ep)) {
 		vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
-		return comm_fail(c, ENODEV, own);
+		return comm_fail(c, ENODEV, c->ep->info.rank);
 	}
 	/*
 	 * Who gave up first knows the cause, and may be gone since because of
 	 * it. Who loses all others at once is the one that was cut off.
 	 */
-	if (blamed != VFAB_RANK_ANY)
-		return comm_fail(c, ECONNRESET, blamed);
-	if (lost)
-		return comm_fail(c, ECONNRESET,
-				 lost > 1 && lost == c->size - 1 ? own : cut);
-	if (gone != VFAB_RANK_ANY)
-		return comm_fail(c, ECONNRESET, gone);
-	if (odd != VFAB_RANK_ANY)
-		return comm_fail(c, EINVAL, odd);
+	if (l.blamed != VFAB_RANK_ANY)
+		return comm_fail(c, ECONNRESET, l.blamed);
+	if (l.lost > 1 && l.lost == c->size - 1)
+		return comm_fail(c, ECONNRESET, c->ep->info.rank);
+	if (l.lost)
+		return comm_fail(c, ECONNRESET, l.cut);
+	if (l.gone != VFAB_RANK_ANY)
+		return comm_fail(c, ECONNRESET, l.gone);
+	if (l.odd != VFAB_RANK_ANY)
+		return comm_fail(c, EINVAL, l.odd);
+	c->loss = loss;
 	return 0;
 }
 
@@ -107,6 +137,7 @@ static int set_group(struct vfab_comm *c, const uint32_t *ranks)
 	uint32_t i, r;
 
 	c->index = c->size;
+	c->loss = vfab_loss(c->ep);
 	for (i = 0; i < c->size; i++) {
 		r = ranks[i];
 		if (r >= info->world || seen[r]++)
@@ -355,7 +386,8 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 		ranks = job;
 	}
 	if (!n || n > ep->info.world || !tag)
-		return vfabi_fail(EINVAL, "a group of %u with tag %llu: 1 to %u ranks and a tag other than 0 are possible",
+		return vfabi_fail(EINVAL,
+				  "a group of %u with tag %llu: 1 to %u ranks and a tag other than 0 are possible",
 				  n, (unsigned long long)tag, ep->info.world);
 	c = calloc(1, sizeof(*c) + n * sizeof(c->peer[0]));
 	if (!c)

@@ -67,6 +67,7 @@ struct vfab_comm {
 	int64_t spin;
 	uint32_t yields;
 	bool never_sleep;
+	uint64_t loss;		/* loss generation when nobody was lost */
 	int err;		/* why it is broken */
 	uint32_t lost;
 	struct vfab_mem window;

@@ -147,7 +147,8 @@ int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 	}
 	/* The page that stands in for a lost peer's takes the ring as well. */
 	if (rank != ep->info.rank && vfabi_lost(ep, rank, b->losses))
-		return vfabi_fail(EHOSTUNREACH, "rank %u was lost: see 'vfabctl endpoint show dom%u/ep%u'",
+		return vfabi_fail(EHOSTUNREACH,
+				  "rank %u was lost: see 'vfabctl endpoint show dom%u/ep%u'",
 				  rank, ep->info.domain, rank);
 	return 0;
 }
@@ -277,7 +278,8 @@ int vfab_wait(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
 	}
 	switch (ret) {
 	case -ECONNRESET:
-		return vfabi_fail(ECONNRESET, "an endpoint of the partition ended, or a route was lost: vfab_peer() tells which");
+		return vfabi_fail(ECONNRESET,
+				  "an endpoint of the partition ended, or a route was lost: vfab_peer() tells which");
 	case -ETIMEDOUT:
 		return vfabi_fail(ETIMEDOUT, "nobody rang doorbell %u", vector);
 	case -ENODEV:

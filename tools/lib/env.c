@@ -45,7 +45,8 @@ static int list(const char *name, const char *text, uint32_t *ranks,
 
 		if (!isdigit((unsigned char)*p))
 			goto bad;
-		a = b = strtoul(p, &end, 10);
+		a = strtoul(p, &end, 10);
+		b = a;
 		if (*end == '-') {
 			p = end + 1;
 			if (!isdigit((unsigned char)*p))

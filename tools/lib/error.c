@@ -26,26 +26,42 @@ static const struct {
 	int err;
 	const char *text;
 } sentences[] = {
-	{ ENOTTY, "this kernel's vfabric module does not know the call, or the file is no vfabric device: load the module that belongs to this library" },
-	{ E2BIG, "this kernel's vfabric module is older than the program: load the module that belongs to this library" },
-	{ EOPNOTSUPP, "this kernel's vfabric module does not know the flag or value: load the module that belongs to this library" },
+	{ ENOTTY,
+	  "this kernel's vfabric module does not know the call, or the file is no vfabric device: load the module that belongs to this library"
+	},
+	{ E2BIG,
+	  "this kernel's vfabric module is older than the program: load the module that belongs to this library"
+	},
+	{ EOPNOTSUPP,
+	  "this kernel's vfabric module does not know the flag or value: load the module that belongs to this library"
+	},
 	{ EINVAL, "an argument is out of range, or misaligned" },
 	{ EFAULT, "an argument points to memory that is not mapped" },
-	{ ENODEV, "the endpoint, its partition or its domain has ended: open it again (see 'vfabctl domain show')" },
+	{ ENODEV,
+	  "the endpoint, its partition or its domain has ended: open it again (see 'vfabctl domain show')"
+	},
 	{ ENOTCONN, "the file is not attached yet: vfab_open() attaches" },
 	{ EALREADY, "the file is attached already: open another one for another endpoint" },
 	{ EBUSY, "another process holds the rank: 'vfabctl endpoint show' tells which" },
-	{ EACCES, "the rank is not in this partition, or more access was asked for than the window gives: see 'vfabctl partition show'" },
+	{ EACCES,
+	  "the rank is not in this partition, or more access was asked for than the window gives: see 'vfabctl partition show'"
+	},
 	{ ENOENT, "no such window: the handle or tag is unknown, or was freed" },
 	{ EEXIST, "the endpoint has a window of this tag already: free it, or take another tag" },
-	{ EHOSTUNREACH, "no route leads to the rank, or nobody is attached there: see 'vfabctl route trace'" },
-	{ EDQUOT, "a memory limit of the domain, endpoint or user is reached: see 'vfabctl domain show' and 'vfabctl system show'" },
+	{ EHOSTUNREACH,
+	  "no route leads to the rank, or nobody is attached there: see 'vfabctl route trace'"
+	},
+	{ EDQUOT,
+	  "a memory limit of the domain, endpoint or user is reached: see 'vfabctl domain show' and 'vfabctl system show'"
+	},
 	{ ENOSPC, "the file has used up its imports of that rank: open another endpoint" },
 	{ ENOMEM, "out of memory, of the machine or of the memory cgroup" },
 	{ ETIMEDOUT, "the time is up" },
 	{ EINTR, "a signal arrived" },
 	{ ENOTUNIQ, "there are several domains: name one, by VFAB_DOMAIN for example" },
-	{ ECONNRESET, "a rank of the group was lost: vfab_comm_lost_rank() tells which; make a group of the others" },
+	{ ECONNRESET,
+	  "a rank of the group was lost: vfab_comm_lost_rank() tells which; make a group of the others"
+	},
 	{ EAGAIN, "the route view changes all the time" },
 };
 

@@ -21,12 +21,15 @@ static int open_path(const char *path, struct vfab_info *info)
 		switch (errno) {
 		case EACCES:
 		case EPERM:
-			return vfabi_fail(EACCES, "%s: not yours to open: run as root, or let 'vfabctl domain create' give its device file to you (uid, gid, mode)",
+			return vfabi_fail(EACCES,
+					  "%s: not yours to open: run as root, or let 'vfabctl domain create' give its device file to you (uid, gid, mode)",
 					  path);
 		case ENOENT:
 			if (access(VFAB_DEV_DIR, F_OK))
-				return vfabi_fail(ENOENT, VFAB_DEV_DIR " does not exist: load the module ('modprobe vfabric') and create a domain ('vfabctl domain create')");
-			return vfabi_fail(ENOENT, "%s does not exist: 'vfabctl domain show' lists the domains that do",
+				return vfabi_fail(ENOENT, VFAB_DEV_DIR
+						  " does not exist: load the module ('modprobe vfabric') and create a domain ('vfabctl domain create')");
+			return vfabi_fail(ENOENT,
+					  "%s does not exist: 'vfabctl domain show' lists the domains that do",
 					  path);
 		default:
 			ret = errno;
@@ -41,7 +44,8 @@ static int open_path(const char *path, struct vfab_info *info)
 	}
 	if (info->abi != VFAB_ABI) {
 		close(fd);
-		return vfabi_fail(EOPNOTSUPP, "%s: the module speaks version %u of the device interface, this library %u: install both from one source",
+		return vfabi_fail(EOPNOTSUPP,
+				  "%s: the module speaks version %u of the device interface, this library %u: install both from one source",
 				  path, info->abi, VFAB_ABI);
 	}
 	return fd;
@@ -92,12 +96,14 @@ static int scan(const char *name, char *path, size_t len,
 	if (fd >= 0 || (!name && n == 1))
 		return fd;
 	if (!name && n)
-		return vfabi_fail(ENOTUNIQ, "there are %d domains: name one, by VFAB_DOMAIN for example ('vfabctl domain show' lists them)",
+		return vfabi_fail(ENOTUNIQ,
+				  "there are %d domains: name one, by VFAB_DOMAIN for example ('vfabctl domain show' lists them)",
 				  n);
 	if (!name)
 		return vfabi_fail(ENOENT, "there is no domain: make one ('vfabctl domain create')");
 	if (closed)
-		return vfabi_fail(EACCES, "no domain \"%s\" among those you may open, and %d that you may not: try as root",
+		return vfabi_fail(EACCES,
+				  "no domain \"%s\" among those you may open, and %d that you may not: try as root",
 				  name, closed);
 	return vfabi_fail(ENOENT, "there is no domain \"%s\": 'vfabctl domain show' lists them",
 			  name);
@@ -150,13 +156,16 @@ static int attach(struct vfab_ep *ep, uint32_t rank)
 		ret = errno;
 		switch (ret) {
 		case EBUSY:
-			return vfabi_fail(ret, "rank %u of dom%u is held by another process: 'vfabctl endpoint show' tells which",
+			return vfabi_fail(ret,
+					  "rank %u of dom%u is held by another process: 'vfabctl endpoint show' tells which",
 					  rank, ep->info.domain);
 		case EHOSTUNREACH:
-			return vfabi_fail(ret, "every rank of dom%u's partition %u is held: 'vfabctl endpoint show' tells by whom",
+			return vfabi_fail(ret,
+					  "every rank of dom%u's partition %u is held: 'vfabctl endpoint show' tells by whom",
 					  ep->info.domain, ep->info.partition);
 		case EACCES:
-			return vfabi_fail(ret, "rank %u is not in partition %u of dom%u: see 'vfabctl partition show'",
+			return vfabi_fail(ret,
+					  "rank %u is not in partition %u of dom%u: see 'vfabctl partition show'",
 					  rank, ep->info.partition, ep->info.domain);
 		case EINVAL:
 			return vfabi_fail(ret, "rank %u is not one of dom%u's %u ranks",
@@ -191,7 +200,8 @@ int vfab_open(struct vfab_ep **out, const char *domain, uint32_t rank)
 	pthread_mutex_init(&ep->lock, NULL);
 	ep->page = sysconf(_SC_PAGESIZE);
 	vfabi_wait_init(ep);
-	ep->fd = ret = find(domain, path, sizeof(path), &ep->info);
+	ret = find(domain, path, sizeof(path), &ep->info);
+	ep->fd = ret;
 	if (ret < 0)
 		goto free;
 	ret = attach(ep, rank);

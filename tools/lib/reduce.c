@@ -9,8 +9,8 @@
 #define REDUCE(name, t, u, expr)						\
 static void name(void *acc, const void *src, size_t count)		\
 {									\
-	t *restrict x = acc;						\
-	const t *restrict y = src;					\
+	const t *y = src;						\
+	t *x = acc;							\
 	size_t i;							\
 									\
 	for (i = 0; i < count; i++) {					\

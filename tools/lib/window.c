@@ -70,7 +70,8 @@ int vfab_window_alloc(struct vfab_ep *ep, uint64_t size, uint64_t tag,
 	if (ioctl(ep->fd, VFAB_IOC_WINDOW_ALLOC, &a)) {
 		ret = errno;
 		if (ret == EEXIST)
-			return vfabi_fail(ret, "rank %u has a window of tag %llu already: free it, or take another tag",
+			return vfabi_fail(ret,
+					  "rank %u has a window of tag %llu already: free it, or take another tag",
 					  ep->info.rank, (unsigned long long)tag);
 		return vfabi_fail(ret, "a window of %llu bytes: %s",
 				  (unsigned long long)a.size, vfabi_errno(ret));
@@ -118,7 +119,8 @@ int vfab_lookup(struct vfab_ep *ep, uint32_t rank, uint64_t tag,
 					  rank, (unsigned long long)tag,
 					  ret == ENOENT ? "" : " yet");
 		case EHOSTUNREACH:
-			return vfabi_fail(ret, "no route leads from rank %u to %u: see 'vfabctl route trace dom%u %u %u'",
+			return vfabi_fail(ret,
+					  "no route leads from rank %u to %u: see 'vfabctl route trace dom%u %u %u'",
 					  ep->info.rank, rank, ep->info.domain,
 					  ep->info.rank, rank);
 		case EINVAL:

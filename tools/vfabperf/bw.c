@@ -30,6 +30,12 @@ static const char usage[] =
 "  -r, --repeats=N      turns of which the median is taken (default 11)\n"
 "      --time=MS        of each turn (default 4)\n";
 
+static const char header[] = {
+"# '=': the ratio is within the spread of the memfd against itself (p25 to p75)\n"
+"#                           write: rank 0 stores                  read: rank 0 loads\n"
+"#bytes     #iterations   window    memfd  ratio spread      window    memfd  ratio spread [GB/s]\n"
+};
+
 struct bw {
 	struct run run;
 	struct vfab_mem mine, window;
@@ -215,8 +221,9 @@ static int first_touch(struct bw *b)
 	memfd_ns = now_ns() - t;
 	munmap(p, TOUCH_BYTES);
 
-	printf("# first touch of 64 MiB: window %ld faults, %.1f ms with its allocation; memfd %ld faults, %.1f ms\n",
-	       window_faults, window_ns / 1e6, memfd_faults, memfd_ns / 1e6);
+	printf("# first touch of 64 MiB, allocation included: window %ld faults, %.1f ms;",
+	       window_faults, window_ns / 1e6);
+	printf(" memfd %ld faults, %.1f ms\n", memfd_faults, memfd_ns / 1e6);
 	json_begin("first_touch", '{');
 	json_num("bytes", TOUCH_BYTES);
 	json_num("window_faults", window_faults);
@@ -271,9 +278,7 @@ static int run_first_rank(struct bw *b)
 	touch(b->window.addr, b->to);
 	touch(b->memfd, b->to);
 	touch(b->local, b->to);
-	puts("# '=': the ratio is within the spread of the memfd against itself (p25 to p75)");
-	puts("#                           write: rank 0 stores                  read: rank 0 loads");
-	puts("#bytes     #iterations   window    memfd  ratio spread      window    memfd  ratio spread [GB/s]");
+	fputs(header, stdout);
 	json_begin("results", '[');
 	for (bytes = b->from; bytes <= b->to; bytes *= b->factor)
 		measure(b, bytes);
@@ -284,11 +289,12 @@ static int run_first_rank(struct bw *b)
 int bw_main(int argc, char **argv)
 {
 	enum { TIME = 256 };
-	static const struct option options[] = {
+	static const struct option own[] = {
 		{ "minbytes", 1, NULL, 'b' }, { "maxbytes", 1, NULL, 'e' },
 		{ "factor", 1, NULL, 'f' }, { "repeats", 1, NULL, 'r' },
-		{ "time", 1, NULL, TIME }, COMMON_OPTIONS
+		{ "time", 1, NULL, TIME }, { NULL, 0, NULL, 0 }
 	};
+	struct option options[OPTIONS];
 	struct bw b = {
 		.run.command = "bw", .from = 64, .to = UINT64_C(64) << 20,
 		.factor = 4, .repeats = 11, .turn_ns = 4e6,
@@ -297,6 +303,7 @@ int bw_main(int argc, char **argv)
 	uint64_t v;
 	int c, ret;
 
+	all_options(options, own);
 	while ((c = getopt_long(argc - 1, argv + 1, "b:e:f:r:T:J:h", options,
 				NULL)) != -1) {
 		ret = 0;
@@ -330,7 +337,7 @@ int bw_main(int argc, char **argv)
 		return usage_error("what is \"%s\"", argv[optind + 1]);
 	if (!b.from || b.from > b.to || b.to > MAX_BYTES || b.factor < 2 ||
 	    !b.repeats || !b.turn_ns)
-		return usage_error("sizes are 1 to 1G, the factor 2 or more, repeats and time 1 or more");
+		return usage_error("sizes are 1 to 1G, the factor 2 or more, the rest 1 or more");
 	ret = run_start(&b.run, &o, argv);
 	if (ret >= 0)
 		return ret;

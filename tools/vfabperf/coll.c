@@ -39,14 +39,22 @@ static const char usage[] =
 "      --no-dirty       leave the input alone between iterations\n"
 "      --plant-error    damage one bit of one result: the check must see it\n";
 
+static const char header[] = {
+"#                                                          out-of-place                      in-place\n"
+"#       size         count      type   redop  root       time   algbw   busbw  #wrong       time   algbw   busbw  #wrong\n"
+"#        (B)    (elements)                               (us)  (GB/s)  (GB/s)               (us)  (GB/s)  (GB/s)\n"
+};
+
 enum { NO_DIRTY = 256, PLANT };
 
 static const char *const type_names[VFAB_TYPES] = {
 	"float", "double", "int32", "int64", "uint32", "uint64"
 };
+
 static const char *const type_aliases[VFAB_TYPES] = {
 	"f32", "f64", "i32", "i64", "u32", "u64"
 };
+
 static const char *const op_names[VFAB_OPS] = { "sum", "prod", "min", "max" };
 
 struct coll {
@@ -375,17 +383,19 @@ static int option(struct coll *c, struct options *o, int opt, bool after)
 /* Options before the collective's name, the name, options after it. */
 static int parse(struct coll *c, struct options *o, int argc, char **argv)
 {
-	static const struct option options[] = {
+	static const struct option own[] = {
 		{ "minbytes", 1, NULL, 'b' }, { "maxbytes", 1, NULL, 'e' },
 		{ "stepfactor", 1, NULL, 'f' }, { "stepbytes", 1, NULL, 'i' },
 		{ "iters", 1, NULL, 'n' }, { "warmup_iters", 1, NULL, 'w' },
 		{ "check", 1, NULL, 'c' }, { "op", 1, NULL, 'o' },
 		{ "datatype", 1, NULL, 'd' }, { "no-dirty", 0, NULL, NO_DIRTY },
-		{ "plant-error", 0, NULL, PLANT }, COMMON_OPTIONS
+		{ "plant-error", 0, NULL, PLANT }, { NULL, 0, NULL, 0 }
 	};
+	struct option options[OPTIONS];
 	bool after = false;
 	int opt, ret;
 
+	all_options(options, own);
 	for (;; after = true) {
 		while ((opt = getopt_long(argc, argv, "+b:e:f:i:n:w:c:o:d:T:J:h",
 					  options, NULL)) != -1) {
@@ -458,9 +468,7 @@ int coll_main(int argc, char **argv)
 		env_get(&e);
 		env_print(&e, &c.run);
 		json_head(&e, &c.run);
-		puts("#                                                          out-of-place                      in-place");
-		puts("#       size         count      type   redop  root       time   algbw   busbw  #wrong       time   algbw   busbw  #wrong");
-		puts("#        (B)    (elements)                               (us)  (GB/s)  (GB/s)               (us)  (GB/s)  (GB/s)");
+		fputs(header, stdout);
 		json_begin("results", '[');
 	}
 	ret = c.barrier ? run_barrier(&c) : run_allreduce(&c);

@@ -31,6 +31,10 @@ static const char usage[] =
 "  -n, --iters=N        round trips of each kind (default 1000)\n"
 "  -r, --repeats=N      turns that they are divided into (default 5)\n";
 
+static const char header[] = {
+"#kind                 #iterations  t_min     t_max      t_typical  t_avg     t_stdev   99%       99.9%     calls/ring   [usec]\n"
+};
+
 enum { SPIN, SLEEP, EVENTFD, FUTEX, PLAIN_EVENTFD, KINDS };
 
 static const char *const names[KINDS] = {
@@ -232,7 +236,7 @@ static void report(struct bell *b)
 	struct stats s[KINDS];
 	int k;
 
-	puts("#kind                 #iterations  t_min     t_max      t_typical  t_avg     t_stdev   99%       99.9%     calls/ring   [usec]");
+	fputs(header, stdout);
 	json_begin("results", '[');
 	for (k = 0; k < KINDS; k++) {
 		if (!b->rings[k]) {
@@ -281,16 +285,18 @@ static int setup(struct bell *b)
 
 int doorbell_main(int argc, char **argv)
 {
-	static const struct option options[] = {
+	static const struct option own[] = {
 		{ "iters", 1, NULL, 'n' }, { "repeats", 1, NULL, 'r' },
-		COMMON_OPTIONS
+		{ NULL, 0, NULL, 0 }
 	};
+	struct option options[OPTIONS];
 	struct bell b = { .run.command = "doorbell", .iters = 1000, .repeats = 5 };
 	struct options o = { .ntasks = 2 };
 	pid_t child = 0;
 	struct env e;
 	int c, ret;
 
+	all_options(options, own);
 	while ((c = getopt_long(argc - 1, argv + 1, "n:r:T:J:h", options,
 				NULL)) != -1) {
 		ret = 0;

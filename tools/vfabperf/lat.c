@@ -29,6 +29,10 @@ static const char usage[] =
 "  -n, --iters=N        round trips (default 1000)\n"
 "  -w, --warmup=N       round trips before that (default 100)\n";
 
+static const char header[] = {
+"#bytes    #iterations  t_min     t_max      t_typical  t_avg     t_stdev   99%       99.9%     [usec]\n"
+};
+
 struct lat {
 	struct run run;
 	struct vfab_mem mine, theirs;
@@ -187,9 +191,9 @@ static int run_all(struct lat *l, int mode, size_t from, size_t to,
 			continue;
 		l->load = m;
 		if (run_first(&l->run))
-			printf("# %s\n#bytes    #iterations  t_min     t_max      t_typical  t_avg     t_stdev   99%%       99.9%%     [usec]\n",
-			       m ? "load: the receiver polls the sender's window" :
-			       "store: the receiver polls its own window");
+			printf("# %s\n%s", m ?
+			       "load: the receiver polls the sender's window" :
+			       "store: the receiver polls its own window", header);
 		for (bytes = from; bytes <= to && !ret; bytes *= 2) {
 			ret = measure(l, bytes, warmup, iters, times);
 			if (!ret)
@@ -202,17 +206,19 @@ static int run_all(struct lat *l, int mode, size_t from, size_t to,
 
 int lat_main(int argc, char **argv)
 {
-	static const struct option options[] = {
+	static const struct option own[] = {
 		{ "mode", 1, NULL, 'm' }, { "size", 1, NULL, 's' },
 		{ "all", 0, NULL, 'a' }, { "iters", 1, NULL, 'n' },
-		{ "warmup", 1, NULL, 'w' }, COMMON_OPTIONS
+		{ "warmup", 1, NULL, 'w' }, { NULL, 0, NULL, 0 }
 	};
+	struct option options[OPTIONS];
 	struct lat l = { .run.command = "lat" };
 	struct options o = { .ntasks = 2 };
 	uint64_t from = 8, to = 8, iters = 1000, warmup = 100;
 	int c, ret, mode = -1;
 	struct env e;
 
+	all_options(options, own);
 	while ((c = getopt_long(argc - 1, argv + 1, "m:s:an:w:T:J:h", options,
 				NULL)) != -1) {
 		ret = 0;

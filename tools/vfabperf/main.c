@@ -93,6 +93,21 @@ int parse_count(const char *text, uint64_t max, uint64_t *count)
 }
 
 /* >= 0: exit with it; else go on. */
+/* To @all: a command's own options, the common ones, the end. */
+void all_options(struct option *all, const struct option *own)
+{
+	static const struct option common[] = {
+		{ "domain", 1, NULL, 1000 }, { "ranks", 1, NULL, 1001 },
+		{ "timeout", 1, NULL, 'T' }, { "json", 1, NULL, 'J' },
+		{ "no-pin", 0, NULL, 1002 }, { "help", 0, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+
+	for (; own->name; own++)
+		*all++ = *own;
+	memcpy(all, common, sizeof(common));
+}
+
 int common_option(struct options *o, int c, const char *text)
 {
 	char *end;

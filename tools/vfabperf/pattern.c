@@ -96,8 +96,9 @@ PATTERN(uint32_t, uint64_t, a_int, b_int)
 PATTERN(uint64_t, uint64_t, a_int, b_int)
 
 static const struct {
-	void (*fill)(void *, size_t, bool, uint32_t, uint32_t);
-	size_t (*wrong)(const void *, size_t, enum vfab_op, uint32_t, uint32_t);
+	void (*fill)(void *buf, size_t n, bool prod, uint32_t rank, uint32_t iter);
+	size_t (*wrong)(const void *buf, size_t n, enum vfab_op op,
+			uint32_t ranks, uint32_t iter);
 } patterns[VFAB_TYPES] = {
 	[VFAB_F32] = { fill_float, wrong_float },
 	[VFAB_F64] = { fill_double, wrong_double },

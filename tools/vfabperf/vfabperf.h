@@ -43,6 +43,7 @@ struct command {
 	const char *name;
 	int (*main)(int argc, char **argv);
 };
+
 int lat_main(int argc, char **argv);
 int bw_main(int argc, char **argv);
 int doorbell_main(int argc, char **argv);
@@ -50,11 +51,9 @@ int coll_main(int argc, char **argv);
 
 /* main.c */
 extern const char common_usage[];
-#define COMMON_OPTIONS							\
-	{ "domain", 1, NULL, 1000 }, { "ranks", 1, NULL, 1001 },	\
-	{ "timeout", 1, NULL, 'T' }, { "json", 1, NULL, 'J' },		\
-	{ "no-pin", 0, NULL, 1002 }, { "help", 0, NULL, 'h' },		\
-	{ NULL, 0, NULL, 0 }
+struct option;
+#define OPTIONS		24	/* of a command, common ones included */
+void all_options(struct option *all, const struct option *own);
 int common_option(struct options *o, int c, const char *usage);
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int parse_size(const char *text, uint64_t *bytes);
@@ -72,6 +71,7 @@ struct stats {
 	size_t n;
 	double min, max, median, mean, stdev, p25, p75, p95, p99, p999;
 };
+
 double now_ns(void);
 void stats_of(double *x, size_t n, struct stats *s);	/* sorts @x */
 double median(double *x, size_t n);
@@ -83,6 +83,7 @@ struct env {
 	int cpus;
 	double load, hop_ns, memcpy_gbs;
 };
+
 void env_get(struct env *e);
 void env_print(const struct env *e, const struct run *r);
 

@@ -129,7 +129,8 @@ static void child(uint32_t i, char **argv, int report)
 
 		dup2(null, 0);
 	}
-	list = at = malloc(job.n * 6);
+	list = malloc(job.n * 6);
+	at = list;
 	for (k = 0; list && k < job.n; k++)
 		at += sprintf(at, "%s%u", k ? "," : "", job.proc[k].rank);
 	if (list)
@@ -179,7 +180,8 @@ static int start(char **argv)
 	for (i = 0; i < job.n; i++) {
 		struct proc *p = &job.proc[i];
 
-		p->out[0].fd = p->out[1].fd = -1;
+		p->out[0].fd = -1;
+		p->out[1].fd = -1;
 		ret = job.label ? make_pipes(p) : 0;
 		if (!ret)
 			p->pid = fork();

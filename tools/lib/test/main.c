@@ -132,6 +132,14 @@ static bool run(const struct test *t)
 	return !failed;
 }
 
+/* What a test that failed may have left of the domain. */
+static void mend(void)
+{
+	vfabctl("link set %s/sw1 up", domain);
+	vfabctl("link set %s/ep5 up", domain);
+	vfabctl("partition set %s/part0 --add 0-7", domain);
+}
+
 static bool selected(const char *name, char **names)
 {
 	if (!*names)
@@ -175,8 +183,10 @@ int main(int argc, char **argv)
 			if (!selected(t->name, argv + 1))
 				continue;
 			ok = run(t);
-			if (!ok)
+			if (!ok) {
 				printf("# %s\n", why);
+				mend();
+			}
 			printf("%s %u lib.%s # %.1f s\n", ok ? "ok" : "not ok",
 			       ++n, t->name, now() - began);
 			failed += !ok;
