@@ -98,16 +98,26 @@ static void publish(struct vfab_comm *c, uint64_t seq)
 
 static int ring(struct vfab_comm *c, uint32_t i)
 {
-	int ret = vfab_ring(c->ep, c->peer[i].rank, COMM_VECTOR), why;
+	int ret = vfab_ring(c->ep, c->peer[i].rank, COMM_VECTOR);
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	int k, why;
 
-	if (!ret)
+	switch (ret) {
+	case 0:
 		return 0;
-	/* The check knows better who was lost, and why. */
+	case -EHOSTUNREACH:
+	case -EACCES:
+		/* The route goes first, then the view says who was lost. */
+		for (k = 0; k < 100; k++) {
+			why = comm_check(c, -1);
+			if (why)
+				return why;
+			nanosleep(&ms, NULL);
+		}
+		return comm_fail(c, ECONNRESET, c->peer[i].rank);
+	}
 	why = comm_check(c, -1);
-	if (why)
-		return why;
-	return comm_fail(c, ret == -EHOSTUNREACH ? ECONNRESET : -ret,
-			 c->peer[i].rank);
+	return why ? why : comm_fail(c, -ret, c->peer[i].rank);
 }
 
 /* log2(size) rounds; in each, all ranks hear from one that is farther away. */
