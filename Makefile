@@ -51,7 +51,7 @@ modules: kdir-check
 
 modules_install: modules
 	@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/kmod modules_install
-	depmod -a
+	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $$(modinfo -F vermagic kmod/vfabric.ko | cut -d' ' -f1)
 
 dkms:
 	@scripts/dkms

@@ -164,7 +164,8 @@ static void verdicts(void)
 	topo_alloc(&t, 4, 2);
 	vf_topo_set_link(&t, 1, 0, false);
 	result(vf_route_verdict(&t, 1, 2, 0) == VF_PLANE_SRC_DOWN, "verdict: source port down");
-	result(vf_route_verdict(&t, 2, 1, 0) == VF_PLANE_DST_DOWN, "verdict: destination port down");
+	result(vf_route_verdict(&t, 2, 1, 0) == VF_PLANE_DST_DOWN,
+	       "verdict: destination port down");
 	vf_topo_set_link(&t, 1, 0, true);
 	vf_topo_set_switch(&t, 0, false);
 	result(vf_route_verdict(&t, 1, 2, 0) == VF_PLANE_SWITCH_DOWN, "verdict: switch down");

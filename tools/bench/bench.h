@@ -64,6 +64,7 @@ void *shared(size_t bytes);
 struct span {
 	double from, to;
 };
+
 double whole(const struct span *span, int n);
 
 #endif
