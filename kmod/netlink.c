@@ -89,6 +89,13 @@ int vf_nl_index(struct genl_info *info, int attr, u32 limit, const char *need,
 	return 0;
 }
 
+int vf_nl_rank(struct genl_info *info, struct vf_domain *dom, u32 *rank)
+{
+	return vf_nl_index(info, VFAB_A_RANK, dom->topo.world,
+			   "name an endpoint by its rank",
+			   "the rank is not below the domain's world size", rank);
+}
+
 static struct vf_domain *vf_nl_find(struct net *net, struct nlattr **attrs,
 				    struct netlink_ext_ack *extack)
 {

@@ -85,13 +85,6 @@ static int vf_nl_walk_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
 	return 0;
 }
 
-static int vf_nl_rank(struct genl_info *info, struct vf_domain *dom, u32 *rank)
-{
-	return vf_nl_index(info, VFAB_A_RANK, dom->topo.world,
-			   "name an endpoint by its rank",
-			   "the rank is not below the domain's world size", rank);
-}
-
 int vfabric_nl_endpoint_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct vf_domain *dom = vf_nl_read(info);

@@ -177,12 +177,6 @@ static int vf_nl_walk_link(const struct vf_nl_to *to, struct vf_domain *dom,
 	return 0;
 }
 
-static int vf_nl_rank(struct genl_info *info, struct vf_domain *dom, u32 *rank)
-{
-	return vf_nl_index(info, VFAB_A_RANK, dom->topo.world,
-			   "name an endpoint by its rank", vf_bad_rank, rank);
-}
-
 int vfabric_nl_link_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct vf_domain *dom = vf_nl_read(info);

@@ -462,7 +462,4 @@ void vf_notify(struct vf_domain *dom, const struct vf_notice *n);
 	.reason = (why), .partition = -1, .rank = -1, .sw = -1, .port = -1, \
 	.dest = -1, .up = -1, .shared = -1 }
 
-/* A bitmap of ranks */
-#define VF_RANK_LONGS	BITS_TO_LONGS(VF_MAX_WORLD)
-
 #endif
