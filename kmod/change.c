@@ -9,7 +9,10 @@
  * Proof. A fault maps a page only inside an SRCU read section in which it saw
  * the import LIVE; a ring wakes only inside one in which it saw the route.
  * The marks are stored first, so a section that begins after them sees them,
- * and synchronize_srcu() waits for those that began before. What they mapped
+ * and synchronize_srcu() waits for those that began before. (An import that
+ * has no reference but its tree's has no VMA, so no fault began; mmap() takes
+ * a reference under holder->lock, so a VMA that is missed by vf_mapped() faults
+ * after the mark.) What they mapped
  * is in the page tables of some VMA in the shadow inode's i_mmap when
  * unmap_mapping_range() walks it: ->mmap never maps a page itself, a VMA is
  * linked before its first fault, and fork() and mremap() copy entries with the
@@ -92,35 +95,55 @@ void vf_change_tell(struct vf_change *chg, struct vf_holder *h)
 	}
 }
 
+/* May a fault be looking at @im, or have mapped some of it? See the proof. */
+static bool vf_mapped(struct vf_import *im)
+{
+	bool mapped;
+
+	spin_lock(&im->holder->lock);
+	mapped = kref_read(&im->ref) > 1;
+	spin_unlock(&im->holder->lock);
+	return mapped;
+}
+
 void vf_change_import(struct vf_change *chg, struct vf_import *im,
 		      enum vf_import_state state)
 {
 	if (im->state >= VF_IMPORT_GONE && state <= im->state)
 		return;
 	WRITE_ONCE(im->state, state);
+	if (vf_mapped(im))
+		chg->sync = true;
 	if (list_empty(&im->change_node)) {
 		kref_get(&im->ref);
 		list_add_tail(&im->change_node, &chg->imports);
 	}
 }
 
-/* @from: bit per state that is to become @state */
-static void vf_change_imports_of(struct vf_change *chg, struct vf_holder *h,
+/*
+ * @from: bit per state that is to become @state. Return: whether an import was
+ * LIVE, or waited to be.
+ */
+static bool vf_change_imports_of(struct vf_change *chg, struct vf_holder *h,
 				 u32 rank, unsigned int from,
 				 enum vf_import_state state,
 				 unsigned long deadline)
 {
 	struct vf_peer *peer = xa_load(&h->peers, rank);
 	struct vf_import *im;
+	bool live = false;
 
 	if (!peer)
-		return;
+		return false;
 	list_for_each_entry(im, &peer->imports, peer_node) {
 		if (!(from & BIT(im->state)))
 			continue;
+		if (im->state <= VF_IMPORT_WAIT)
+			live = true;
 		WRITE_ONCE(im->deadline, deadline);
 		vf_change_import(chg, im, state);
 	}
+	return live;
 }
 
 #define VF_REVOCABLE (BIT(VF_IMPORT_LIVE) | BIT(VF_IMPORT_WAIT) | BIT(VF_IMPORT_LOST))
@@ -165,16 +188,18 @@ void vf_change_pair(struct vf_change *chg, struct vf_holder *h, u32 peer)
 			vf_event_stage(chg, h, VFAB_EVENT_PEER_GAINED, peer, 0,
 				       chg->reason);
 	} else if (now == VFAB_PEER_RECOVERY) {
-		h->deadline[peer] = jiffies + msecs_to_jiffies(dom->retry_ms);
+		h->outages[peer].deadline = jiffies + msecs_to_jiffies(dom->retry_ms);
+		h->outages[peer].reason = chg->reason;
 		queue_delayed_work(vf_wq, &dom->settle, msecs_to_jiffies(dom->retry_ms));
 		vf_change_imports_of(chg, h, peer, BIT(VF_IMPORT_LIVE),
-				     VF_IMPORT_WAIT, h->deadline[peer]);
+				     VF_IMPORT_WAIT, h->outages[peer].deadline);
 		chg->sync = true;
 	} else {
-		vf_change_imports_of(chg, h, peer, VF_REVOCABLE,
-				     vf_is_final(chg->reason) ? VF_IMPORT_GONE :
-				     VF_IMPORT_LOST, 0);
-		lost = had;
+		/* A peer that died and left its windows is lost with them */
+		lost = vf_change_imports_of(chg, h, peer, VF_REVOCABLE,
+					    vf_is_final(chg->reason) ?
+					    VF_IMPORT_GONE : VF_IMPORT_LOST, 0);
+		lost |= had;
 	}
 	if (lost) {
 		chg->sync = true;
@@ -292,7 +317,7 @@ void vf_change_commit(struct vf_change *chg)
 	lockdep_assert_held(&chg->dom->lock);
 	vf_publish_loss(chg);
 
-	if (chg->sync || !list_empty(&chg->imports))
+	if (chg->sync)
 		synchronize_srcu_expedited(&vf_srcu);
 
 	list_for_each_entry_safe(im, im_next, &chg->imports, change_node) {
@@ -330,10 +355,11 @@ static bool vf_settle(struct vf_domain *dom, unsigned long *next)
 		if (!h)
 			continue;
 		for (b = 0; b < dom->topo.world; b++) {
-			unsigned long deadline = h->deadline[b];
+			unsigned long deadline;
 
 			if (h->view->peer[b].state != VFAB_PEER_RECOVERY)
 				continue;
+			deadline = h->outages[b].deadline;
 			if (time_before(jiffies, deadline)) {
 				if (!more || time_before(deadline, *next))
 					*next = deadline;
@@ -343,7 +369,7 @@ static bool vf_settle(struct vf_domain *dom, unsigned long *next)
 			vf_change_imports_of(&chg, h, b, VF_REVOCABLE,
 					     VF_IMPORT_LOST, 0);
 			vf_event_stage(&chg, h, VFAB_EVENT_PEER_LOST, b, 0,
-				       VFAB_REASON_LINK);
+				       h->outages[b].reason);
 			vf_view_set(h, b, VFAB_PEER_UNREACHABLE, 0, true, false);
 			if (dom->eps[a].part)
 				dom->eps[a].part->lossy = true;

@@ -15,9 +15,16 @@ static int vf_ioc_info(struct vf_holder *h, void *arg)
 	struct vf_domain *dom = h->dom;
 	struct vfab_info *info = arg;
 
-	if (READ_ONCE(dom->dead) || READ_ONCE(h->gate->dead) ||
-	    READ_ONCE(h->state) == VF_HOLDER_ENDED)
+	switch (READ_ONCE(h->state)) {
+	case VF_HOLDER_NEW:
+		if (!READ_ONCE(dom->dead) && !READ_ONCE(h->gate->dead))
+			break;
+		fallthrough;
+	case VF_HOLDER_ENDED:
 		return -ENODEV;
+	case VF_HOLDER_ATTACHED:
+		break;
+	}
 	*info = (struct vfab_info){
 		.abi = VFAB_ABI,
 		.domain = dom->id,
@@ -157,9 +164,12 @@ static long vf_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 		if (ret)
 			return ret;
 	}
-	/* A reply that cannot be delivered must not have changed anything */
+	/*
+	 * A reply that cannot be delivered must not have changed anything;
+	 * INFO and WAIT change nothing.
+	 */
 	if ((_IOC_DIR(cmd) & _IOC_READ) && (_IOC_DIR(cmd) & _IOC_WRITE) &&
-	    copy_to_user(u, &arg, min(size, usize)))
+	    ioc->cmd != VFAB_IOC_WAIT && copy_to_user(u, &arg, min(size, usize)))
 		return -EFAULT;
 
 	ret = ioc->fn(h, &arg);

@@ -111,6 +111,10 @@ int vf_doorbell_wait(struct vf_holder *h, struct vfab_wait *a)
 		if (!schedule_hrtimeout_range(a->deadline == VFAB_NO_DEADLINE ?
 					      NULL : &deadline, 0, HRTIMER_MODE_ABS))
 			expired = true;
+		/* Most often this is it: do not queue again before looking */
+		ret = vf_wait_once(h, a, count, loss);
+		if (ret != -EAGAIN)
+			break;
 	}
 	finish_wait(&h->wq, &wait);
 	vf_arm(h, a->vector, -1);

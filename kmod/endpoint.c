@@ -60,7 +60,7 @@ static void vf_holder_free(struct kref *ref)
 	if (h->view_import)
 		vf_import_put(h->view_import);
 	kvfree(h->events);
-	kvfree(h->deadline);
+	kvfree(h->outages);
 	if (h->inode)
 		iput(h->inode);
 	put_pid(h->tgid);
@@ -198,17 +198,23 @@ static int vf_pick_rank(struct vf_holder *h, u32 *rank)
 /* What an attached holder needs, allocated before domain->lock is taken. */
 static int vf_holder_prepare(struct vf_holder *h)
 {
-	u32 world = h->dom->topo.world;
-
 	if (!h->events)
 		h->events = kvcalloc(VF_EVENTS, sizeof(*h->events), GFP_KERNEL_ACCOUNT);
-	if (!h->deadline)
-		h->deadline = kvcalloc(world, sizeof(*h->deadline), GFP_KERNEL_ACCOUNT);
 	if (!h->bell)
 		h->bell = vf_window_kernel(h, VF_WINDOW_BELL, 2 * PAGE_SIZE);
-	if (!h->events || !h->deadline || !h->bell)
+	if (!h->events || !h->bell)
 		return -ENOMEM;
 	return h->view_import ? 0 : vf_view_create(h);
+}
+
+/* Room for outages to be ridden out; under domain->lock. */
+int vf_holder_ride_out(struct vf_holder *h)
+{
+	lockdep_assert_held(&h->dom->lock);
+	if (!h->outages)
+		h->outages = kvcalloc(h->dom->topo.world, sizeof(*h->outages),
+				      VF_GFP_LOCKED);
+	return h->outages ? 0 : -ENOMEM;
 }
 
 static int vf_holder_take(struct vf_holder *h, u32 *want)
@@ -230,6 +236,8 @@ static int vf_holder_take(struct vf_holder *h, u32 *want)
 	if (h->state == VF_HOLDER_ATTACHED)
 		goto unlock;
 	ret = vf_pick_rank(h, &rank);
+	if (!ret && dom->retry_ms)
+		ret = vf_holder_ride_out(h);
 	if (ret)
 		goto unlock;
 
@@ -320,7 +328,7 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h)
 		struct vf_import *im = rb_entry(node, struct vf_import, node);
 
 		if (im->kind != VF_WINDOW_VIEW)
-			vf_change_import(chg, im, VF_IMPORT_ENDED);
+			vf_change_import(chg, im, VF_IMPORT_GONE);
 	}
 	vf_view_end(h);
 

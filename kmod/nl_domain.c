@@ -168,11 +168,29 @@ int vfabric_nl_domain_delete_doit(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
+/* Outages of all who are attached can be ridden out from now on. */
+static int vf_nl_ride_out(struct vf_domain *dom)
+{
+	u32 i;
+	int ret = 0;
+
+	for (i = 0; i < dom->topo.world && !ret; i++) {
+		struct vf_holder *h;
+
+		h = rcu_dereference_protected(dom->eps[i].holder,
+					      lockdep_is_held(&dom->lock));
+		if (h)
+			ret = vf_holder_ride_out(h);
+	}
+	return ret;
+}
+
 int vfabric_nl_domain_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct vf_notice n = VF_NOTICE(VFAB_OBJ_DOMAIN, VFAB_ACT_CHANGED,
 				       VFAB_WHY_ADMIN);
 	struct vf_domain *dom = vf_nl_write(skb, info);
+	u32 retry_ms;
 	int ret = 0;
 
 	if (IS_ERR(dom))
@@ -183,8 +201,15 @@ int vfabric_nl_domain_set_doit(struct sk_buff *skb, struct genl_info *info)
 				   "nothing to set: give peer-death, retry-timeout or mem-limit");
 		goto unlock;
 	}
+	retry_ms = vf_nl_u32(info, VFAB_A_RETRY_TIMEOUT, dom->retry_ms);
+	if (retry_ms)
+		ret = vf_nl_ride_out(dom);
+	if (ret) {
+		vf_nl_refuse(info, VFAB_A_RETRY_TIMEOUT, ret, "no memory");
+		goto unlock;
+	}
+	dom->retry_ms = retry_ms;
 	dom->peer_death = vf_nl_u32(info, VFAB_A_PEER_DEATH, dom->peer_death);
-	dom->retry_ms = vf_nl_u32(info, VFAB_A_RETRY_TIMEOUT, dom->retry_ms);
 	if (info->attrs[VFAB_A_MEM_LIMIT])
 		WRITE_ONCE(dom->mem_limit, nla_get_u64(info->attrs[VFAB_A_MEM_LIMIT]));
 	vf_domain_changed(dom);

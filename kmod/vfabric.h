@@ -66,7 +66,7 @@
 #define VF_MAX_WINDOWS		1024		/* per endpoint */
 #define VF_MAX_IMPORTS		16384		/* per endpoint */
 #define VF_WINDOW_MAX		(16ULL << 30)	/* bytes */
-#define VF_EVENTS		256		/* queued per endpoint */
+#define VF_EVENTS		128		/* queued per endpoint */
 
 /*
  * For what is allocated under domain->lock: fails rather than have others wait
@@ -190,8 +190,8 @@ struct vf_window {
 
 /*
  * LIVE <-> WAIT -> LOST -> LIVE: with the route. GONE: the window was freed,
- * its owner ended or a partition border came between. ENDED: released, or the
- * importer's own end. GONE and ENDED are final.
+ * its owner or its importer ended, or a partition border came between. ENDED:
+ * released; SIGBUS whatever the import asked for. GONE and ENDED are final.
  */
 enum vf_import_state {
 	VF_IMPORT_LIVE,
@@ -230,6 +230,12 @@ struct vf_peer {
 	unsigned long next;		/* cookie unit; only grows */
 };
 
+/* Of a peer in RECOVERY */
+struct vf_outage {
+	unsigned long deadline;		/* jiffies */
+	u32 reason;			/* enum vfab_reason */
+};
+
 struct vf_eventfd {
 	struct rcu_head rcu;
 	struct eventfd_ctx *ctx;
@@ -261,7 +267,7 @@ struct vf_holder {
 	struct vf_window *bell;
 	struct vf_import *view_import;
 	struct vfab_view *view;
-	unsigned long *deadline;	/* per peer in RECOVERY, jiffies */
+	struct vf_outage *outages;	/* per peer; NULL while there is no retry timeout */
 	struct list_head tell;		/* vf_change.tell */
 
 	wait_queue_head_t wq;		/* WAIT, LOOKUP, read, poll, faults */
@@ -377,6 +383,7 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h);
 void vf_holder_drain(struct vf_holder *h);
 void vf_holder_end(struct vf_holder *h, u32 reason);
 int vf_holder_lock(struct vf_holder *h);
+int vf_holder_ride_out(struct vf_holder *h);
 bool vf_holder_exiting(struct vf_holder *h);
 void vf_holder_forget_pid(struct vf_holder *h);
 

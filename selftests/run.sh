@@ -9,8 +9,8 @@
 #	scripts/vm run -- selftests/run.sh loss map      # only these programs
 #	scripts/vm run -- selftests/run.sh ctl           # only the tests of vfabctl
 #
-# It loads $VFABRIC_KO, runs each program in build/selftests and each script in
-# selftests/ctl, and unloads the module. What test NAME prints goes to
+# It loads $VFABRIC_KO, runs each program in build/selftests, each script in
+# selftests/ctl and the library's tests (lib), and unloads the module. What test NAME prints goes to
 # $VFABRIC_OUT/NAME.log, which ends with the line "# status: RC"; scripts/ktap
 # counts what is in there. Between the tests nothing may be left of them: no
 # domain, no reference to the module, no complaint of the kernel; what is
@@ -24,6 +24,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$here")
 programs=${VFABRIC_SELFTESTS:-$top/build/selftests}
 vfabctl=$top/build/tools/vfabctl
+libtest=$top/build/tools/test/libtest
 out=${VFABRIC_OUT:?run.sh: VFABRIC_OUT is not set: run it by scripts/vm run}
 ko=${VFABRIC_KO:?run.sh: VFABRIC_KO is not set: run it by scripts/vm run}
 limit=${VFABRIC_TEST_TIMEOUT:-180}
@@ -135,6 +136,21 @@ for script in "$here"/ctl/*.sh; do
 	wanted "$name" || wanted ctl || continue
 	run "$name" "$script"
 done
+# library: libvfab with several ranks, in a domain of its own
+library() {
+	local status=0
+
+	"$vfabctl" domain create libtest --size 8 >/dev/null || return
+	VFAB_DOMAIN=libtest VFABCTL=$vfabctl "$libtest" || status=$?
+	"$vfabctl" domain delete libtest || status=1
+	return "$status"
+}
+
+if wanted lib && [ -x "$libtest" ]; then
+	export -f library
+	export vfabctl libtest
+	run lib bash -c library
+fi
 
 if loaded; then
 	text=$(rmmod vfabric 2>&1)

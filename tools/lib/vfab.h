@@ -108,7 +108,8 @@ int vfab_open(struct vfab_ep **ep, const char *domain, uint32_t rank);
  *
  * Ends every window and import of the endpoint, and unmaps the doorbells and
  * the route view; destroy communicators before. Mappings of windows that are
- * left raise SIGBUS. NULL is ignored.
+ * left are lost: vfab_window_alloc()'s absorb, vfab_import()'s do as they asked
+ * for. NULL is ignored.
  */
 void vfab_close(struct vfab_ep *ep);
 

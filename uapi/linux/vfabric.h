@@ -107,7 +107,8 @@ struct vfab_info {
  *
  * The endpoint ends at DETACH, when the last copy of the file is closed, or
  * when the process that attached exits, whatever children or mappings remain.
- * Its end frees its windows, revokes its imports and tells its peers. An ended
+ * Its end frees its windows, revokes its imports (each as it asked for, enum
+ * vfab_loss) and tells its peers. An ended
  * file stays dead: open a new one to attach again.
  * EHOSTUNREACH: VFAB_RANK_ANY and no rank of the partition is free.
  */
@@ -305,7 +306,9 @@ enum vfab_peer_state {
  * @generation:	changes whenever anything below changes; odd while it is
  *		being written
  * @losses:	how often this peer was lost to the view's owner: its route
- *		went away or its holder ended while it was HELD; wraps
+ *		went away or its holder ended while it was HELD, or its route
+ *		went away after the end while imports of its windows were kept
+ *		(VFAB_PEER_DEATH_KEEP); wraps
  * @revoked:	how many windows of this peer were freed while the view's owner
  *		had imported them; wraps. Who relies on a window and sees this
  *		change asks LOOKUP whether the handle is still there.

@@ -267,6 +267,33 @@ static void dies_large(uint32_t rank)
 	one_dies(rank, 60000);
 }
 
+/* Its own end, in the midst of a call, is an error and no signal. */
+static void evicted(uint32_t rank)
+{
+	struct vfab_ep *ep = attach(rank);
+	struct vfab_comm *c = meet(ep, RANKS, TAG);
+	double *when = (double *)(board + 512);
+
+	if (rank == 0 && !fork()) {
+		board_wait(0, 5);
+		usleep(getpid() % 10000);
+		*when = now();
+		_exit(vfabctl("endpoint evict %s/ep3", domain));
+	}
+	if (rank == 3) {
+		EQUAL(traffic(c, rank, 60000), -ENODEV);
+		EQUAL(vfab_barrier(c), -ENODEV);
+		vfab_comm_destroy(c);
+	} else {
+		EQUAL(traffic(c, rank, 60000), -ECONNRESET);
+		check_broken(c, 3);
+	}
+	CHECK(now() - *when < bound);
+	/* Who ends before all have noticed may be taken for the cause. */
+	sync_all(rank, 1U << 30);
+	vfab_close(ep);
+}
+
 static void aborted(uint32_t rank)
 {
 	struct vfab_ep *ep = attach(rank);
@@ -389,6 +416,7 @@ const struct test coll_tests[] = {
 	{ "comm_kill_small", RANKS, dies_small, 1 },
 	{ "comm_kill_large", RANKS, dies_large, 1 },
 	{ "comm_kill_meeting", RANKS, dies_meeting, 1 },
+	{ "comm_evict", RANKS, evicted, 0 },
 	{ "comm_abort", RANKS, aborted, 0 },
 	{ "comm_timeout", 4, late, 0 },
 	{ "comm_cut_link", RANKS, cut_link, 0 },

@@ -43,11 +43,17 @@ static void find(uint32_t rank)
 
 static void closed(uint32_t rank)
 {
+	struct vfab_info info;
+	char id[16];
+
 	(void)rank;
+	EQUAL(vfab_find(domain, NULL, 0, &info), 0);
 	EQUAL(setgid(65534), 0);
 	EQUAL(setuid(65534), 0);
-	EQUAL(vfab_find(domain, NULL, 0, NULL), -EACCES);
+	snprintf(id, sizeof(id), "dom%u", info.domain);
+	EQUAL(vfab_find(id, NULL, 0, NULL), -EACCES);
 	CHECK(says(-EACCES, "domain create"));
+	EQUAL(vfab_find(info.name, NULL, 0, NULL), -EACCES);
 }
 
 static void env(uint32_t rank)
