@@ -7,7 +7,9 @@
  * store or ring of any process gets through any more.
  *
  * Proof. A fault maps a page only inside an SRCU read section in which it saw
- * the import LIVE; a ring wakes only inside one in which it saw the route.
+ * the import LIVE; a ring signals an eventfd only inside one in which it saw the
+ * route. (Where it only wakes, nothing is told but to look at the count, whose
+ * page is an import as any other.)
  * The marks are stored first, so a section that begins after them sees them,
  * and synchronize_srcu() waits for those that began before. (An import that
  * has no reference but its tree's has no VMA, so no fault began; mmap() takes

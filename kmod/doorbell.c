@@ -29,38 +29,59 @@ static void vf_arm(struct vf_holder *h, u32 vector, int delta)
 	spin_unlock(&h->lock);
 }
 
-int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a)
+/* May @h ring @rank now? Under RCU. */
+static int vf_ring_target(struct vf_holder *h, u32 rank, struct vf_holder **peer)
 {
-	struct vf_domain *dom = h->dom;
+	int ret;
+
+	if (READ_ONCE(h->state) != VF_HOLDER_ATTACHED)
+		return READ_ONCE(h->state) == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
+	ret = vf_reach(h->dom, h->rank, rank);
+	if (ret)
+		return ret;
+	*peer = rcu_dereference(h->dom->eps[rank].holder);
+	return *peer ? 0 : -EHOSTUNREACH;
+}
+
+/*
+ * An eventfd counts what it is told, so a late word would be a ring that got
+ * through: in SRCU, so that a change that cuts the route waits for us, see
+ * change.c.
+ */
+static int vf_ring_eventfd(struct vf_holder *h, struct vfab_ring *a)
+{
 	struct vf_eventfd *efd;
 	struct vf_holder *peer;
 	int ret, idx;
 
-	if (a->vector >= VFAB_VECTORS || a->rank >= dom->topo.world)
-		return -EINVAL;
-	/* In SRCU: a change that cuts the route waits for us, see change.c */
 	idx = srcu_read_lock(&vf_srcu);
 	rcu_read_lock();
-	if (READ_ONCE(h->state) != VF_HOLDER_ATTACHED) {
-		ret = READ_ONCE(h->state) == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
-		goto out;
-	}
-	ret = vf_reach(dom, h->rank, a->rank);
-	if (ret)
-		goto out;
-	ret = -EHOSTUNREACH;
-	peer = rcu_dereference(dom->eps[a->rank].holder);
-	if (!peer)
-		goto out;
-	wake_up_all(&peer->wq);
-	efd = rcu_dereference(peer->eventfd[a->vector]);
+	ret = vf_ring_target(h, a->rank, &peer);
+	efd = ret ? NULL : rcu_dereference(peer->eventfd[a->vector]);
 	if (efd)
 		vf_eventfd_signal(efd->ctx);
-	ret = 0;
-out:
 	rcu_read_unlock();
 	srcu_read_unlock(&vf_srcu, idx);
 	return ret;
+}
+
+int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a)
+{
+	struct vf_holder *peer;
+	bool bound = false;
+	int ret;
+
+	if (a->vector >= VFAB_VECTORS || a->rank >= h->dom->topo.world)
+		return -EINVAL;
+	rcu_read_lock();
+	ret = vf_ring_target(h, a->rank, &peer);
+	if (!ret) {
+		/* Who is woken too late looks at its count, and sleeps again */
+		wake_up_all(&peer->wq);
+		bound = rcu_access_pointer(peer->eventfd[a->vector]);
+	}
+	rcu_read_unlock();
+	return bound ? vf_ring_eventfd(h, a) : ret;
 }
 
 static int vf_wait_once(struct vf_holder *h, struct vfab_wait *a,

@@ -396,6 +396,13 @@ TEST_F(fabric, info_of_another_partition)
 	EXPECT_EQ(0, vft_attach(fd, VFAB_RANK_ANY));
 	ASSERT_EQ(0, ioctl(fd, VFAB_IOC_INFO, &info));
 	EXPECT_EQ(3, info.rank);
+	/* an endpoint outlives the partition that admitted it */
+	ASSERT_EQ(0, vft_partition_add(&self->dom, 0, 3, 1));
+	ASSERT_EQ(0, vft_partition_delete(&self->dom, 1));
+	ASSERT_EQ(0, ioctl(fd, VFAB_IOC_INFO, &info));
+	EXPECT_EQ(3, info.rank);
+	EXPECT_EQ(1, info.partition);
+	EXPECT_EQ(0, vft_view(fd)->partition);
 }
 
 TEST_F(fabric, attach)
