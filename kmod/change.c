@@ -21,10 +21,16 @@
  * i_mmap lock held or the VMA linked. So nothing is left, and nothing new can
  * come: the next fault sees the mark.
  *
- * The view's losses and the loss generation are stored before the
- * synchronize, hence before anything is unmapped: who reads an absorbed page
- * (an all-ones page that replaced a peer's) and then loads the generation with
+ * The view's losses and the loss generation are stored before any absorbing
+ * page (all ones, in place of a peer's) is mapped: a fault that finds an import
+ * marked waits until it is told (store-release after them, load-acquire in the
+ * fault). So who reads an absorbed page and then loads the generation with
  * acquire ordering sees the new one.
+ *
+ * The other way round for gains: when a route returns, an import is LIVE first;
+ * then whoever mapped an absorbing page is waited for and it is unmapped; then
+ * the view shows the peer. So nothing that is done after the view shows a peer
+ * ends in an absorbing page, unless the peer is lost anew.
  */
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
@@ -85,6 +91,7 @@ void vf_change_begin(struct vf_change *chg, struct vf_domain *dom, u32 reason)
 	chg->dom = dom;
 	chg->reason = reason;
 	INIT_LIST_HEAD(&chg->imports);
+	INIT_LIST_HEAD(&chg->gains);
 	INIT_LIST_HEAD(&chg->tell);
 }
 
@@ -113,7 +120,10 @@ void vf_change_import(struct vf_change *chg, struct vf_import *im,
 {
 	if (im->state >= VF_IMPORT_GONE && state <= im->state)
 		return;
+	if (state == VF_IMPORT_LIVE)
+		WRITE_ONCE(im->told, false);
 	WRITE_ONCE(im->state, state);
+	vf_change_tell(chg, im->holder);	/* its faults may wait for us */
 	if (vf_mapped(im))
 		chg->sync = true;
 	if (list_empty(&im->change_node)) {
@@ -122,38 +132,61 @@ void vf_change_import(struct vf_change *chg, struct vf_import *im,
 	}
 }
 
-/*
- * @from: bit per state that is to become @state. Return: whether an import was
- * LIVE, or waited to be.
- */
-static bool vf_change_imports_of(struct vf_change *chg, struct vf_holder *h,
-				 u32 rank, unsigned int from,
-				 enum vf_import_state state,
-				 unsigned long deadline)
+/* @from: bit per state that is to become @state. Return: those that there were. */
+static u32 vf_change_imports_of(struct vf_change *chg, struct vf_holder *h,
+				u32 rank, u32 from, enum vf_import_state state)
 {
 	struct vf_peer *peer = xa_load(&h->peers, rank);
 	struct vf_import *im;
-	bool live = false;
+	u32 were = 0;
 
 	if (!peer)
-		return false;
+		return 0;
 	list_for_each_entry(im, &peer->imports, peer_node) {
 		if (!(from & BIT(im->state)))
 			continue;
-		if (im->state <= VF_IMPORT_WAIT)
-			live = true;
-		WRITE_ONCE(im->deadline, deadline);
+		were |= BIT(im->state);
 		vf_change_import(chg, im, state);
 	}
-	return live;
+	return were;
 }
 
 #define VF_REVOCABLE (BIT(VF_IMPORT_LIVE) | BIT(VF_IMPORT_WAIT) | BIT(VF_IMPORT_LOST))
 
-/* A partition border, or the peer's end, is for good; a route may come back. */
-static bool vf_is_final(u32 reason)
+/* A partition border is for good; a route may come back. */
+static bool vf_apart(struct vf_domain *dom, u32 a, u32 b)
 {
-	return reason != VFAB_REASON_LINK && reason != VFAB_REASON_ROUTE;
+	return !dom->eps[a].part || dom->eps[a].part != dom->eps[b].part;
+}
+
+/* An outage begins: it is settled when it has lasted. */
+static void vf_change_outage(struct vf_change *chg, struct vf_holder *h, u32 peer)
+{
+	unsigned long wait = msecs_to_jiffies(chg->dom->retry_ms);
+	struct vf_domain *dom = chg->dom;
+
+	h->outages[peer].deadline = jiffies + wait;
+	h->outages[peer].reason = chg->reason;
+	if (!delayed_work_pending(&dom->settle) ||
+	    time_before(jiffies + wait, dom->settle_at)) {
+		dom->settle_at = jiffies + wait;
+		mod_delayed_work(vf_wq, &dom->settle, wait);
+	}
+	vf_change_imports_of(chg, h, peer, BIT(VF_IMPORT_LIVE), VF_IMPORT_WAIT);
+	chg->sync = true;
+}
+
+/* @peer can be reached (again): nothing that absorbs is mapped any more. */
+static void vf_change_gain(struct vf_change *chg, struct vf_holder *h, u32 peer)
+{
+	bool held = vf_held(chg->dom, peer);
+	u32 was = h->view->peer[peer].state;
+
+	if (held && was != VFAB_PEER_HELD && was != VFAB_PEER_RECOVERY)
+		vf_event_stage(chg, h, VFAB_EVENT_PEER_GAINED, peer, 0, chg->reason);
+	if (vf_view_set(h, peer, held ? VFAB_PEER_HELD : VFAB_PEER_VACANT,
+			vf_pair_planes(chg->dom, h->rank, peer), false, false))
+		vf_change_tell(chg, h);
 }
 
 /**
@@ -166,42 +199,37 @@ void vf_change_pair(struct vf_change *chg, struct vf_holder *h, u32 peer)
 {
 	struct vf_domain *dom = chg->dom;
 	u64 planes = vf_pair_planes(dom, h->rank, peer);
+	bool apart = vf_apart(dom, h->rank, peer);
 	bool held = vf_held(dom, peer);
-	u32 was = h->view->peer[peer].state;
+	u32 was = h->view->peer[peer].state, now = VFAB_PEER_UNREACHABLE, were;
 	bool had = was == VFAB_PEER_HELD || was == VFAB_PEER_RECOVERY;
-	bool lost = false;
-	u32 now;
-
-	if (planes)
-		now = held ? VFAB_PEER_HELD : VFAB_PEER_VACANT;
-	else if (had && held && dom->retry_ms && !vf_is_final(chg->reason))
-		now = VFAB_PEER_RECOVERY;
-	else
-		now = VFAB_PEER_UNREACHABLE;
-	if (was == VFAB_PEER_RECOVERY && now == VFAB_PEER_RECOVERY)
-		return;		/* the deadline belongs to the outage */
+	bool lost = had;
 
 	if (planes) {
-		vf_change_imports_of(chg, h, peer,
-				     BIT(VF_IMPORT_WAIT) | BIT(VF_IMPORT_LOST),
-				     VF_IMPORT_LIVE, 0);
-		lost = had && !held;
-		if (held && !had)
-			vf_event_stage(chg, h, VFAB_EVENT_PEER_GAINED, peer, 0,
-				       chg->reason);
-	} else if (now == VFAB_PEER_RECOVERY) {
-		h->outages[peer].deadline = jiffies + msecs_to_jiffies(dom->retry_ms);
-		h->outages[peer].reason = chg->reason;
-		queue_delayed_work(vf_wq, &dom->settle, msecs_to_jiffies(dom->retry_ms));
-		vf_change_imports_of(chg, h, peer, BIT(VF_IMPORT_LIVE),
-				     VF_IMPORT_WAIT, h->outages[peer].deadline);
-		chg->sync = true;
+		were = vf_change_imports_of(chg, h, peer, BIT(VF_IMPORT_WAIT) |
+					    BIT(VF_IMPORT_LOST), VF_IMPORT_LIVE);
+		if (were & BIT(VF_IMPORT_LOST)) {
+			struct vf_peer *p = xa_load(&h->peers, peer);
+
+			list_add_tail(&p->gain_node, &chg->gains);
+			return;
+		}
+		if (held || !had) {
+			vf_change_gain(chg, h, peer);
+			return;
+		}
+		now = VFAB_PEER_VACANT;
+	} else if (had && held && dom->retry_ms && !apart) {
+		now = VFAB_PEER_RECOVERY;
+		if (was == now)
+			return;		/* the deadline belongs to the outage */
+		vf_change_outage(chg, h, peer);
+		lost = false;
 	} else {
+		were = vf_change_imports_of(chg, h, peer, VF_REVOCABLE,
+					    apart ? VF_IMPORT_GONE : VF_IMPORT_LOST);
 		/* A peer that died and left its windows is lost with them */
-		lost = vf_change_imports_of(chg, h, peer, VF_REVOCABLE,
-					    vf_is_final(chg->reason) ?
-					    VF_IMPORT_GONE : VF_IMPORT_LOST, 0);
-		lost |= had;
+		lost |= were & (BIT(VF_IMPORT_LIVE) | BIT(VF_IMPORT_WAIT));
 	}
 	if (lost) {
 		chg->sync = true;
@@ -307,6 +335,17 @@ static void vf_publish_loss(struct vf_change *chg)
 	}
 }
 
+/* What is lost may absorb from here on. */
+static void vf_change_told(struct vf_change *chg)
+{
+	struct vf_import *im;
+
+	list_for_each_entry(im, &chg->imports, change_node)
+		if (im->state >= VF_IMPORT_LOST)
+			/* After the view and its loss generation; pairs with the fault */
+			smp_store_release(&im->told, true);
+}
+
 /**
  * vf_change_commit - publish, synchronize, unmap, tell
  * @chg: all marks are made; the caller still holds domain->lock
@@ -315,9 +354,11 @@ void vf_change_commit(struct vf_change *chg)
 {
 	struct vf_import *im, *im_next;
 	struct vf_holder *h, *h_next;
+	struct vf_peer *p, *p_next;
 
 	lockdep_assert_held(&chg->dom->lock);
 	vf_publish_loss(chg);
+	vf_change_told(chg);
 
 	if (chg->sync)
 		synchronize_srcu_expedited(&vf_srcu);
@@ -331,6 +372,11 @@ void vf_change_commit(struct vf_change *chg)
 			vf_import_drop_window(im);
 		vf_import_put(im);
 		cond_resched();
+	}
+
+	list_for_each_entry_safe(p, p_next, &chg->gains, gain_node) {
+		list_del_init(&p->gain_node);
+		vf_change_gain(chg, p->holder, p->rank);
 	}
 
 	list_for_each_entry_safe(h, h_next, &chg->tell, tell) {
@@ -369,7 +415,7 @@ static bool vf_settle(struct vf_domain *dom, unsigned long *next)
 				continue;
 			}
 			vf_change_imports_of(&chg, h, b, VF_REVOCABLE,
-					     VF_IMPORT_LOST, 0);
+					     VF_IMPORT_LOST);
 			vf_event_stage(&chg, h, VFAB_EVENT_PEER_LOST, b, 0,
 				       h->outages[b].reason);
 			vf_view_set(h, b, VFAB_PEER_UNREACHABLE, 0, true, false);
@@ -390,8 +436,10 @@ void vf_settle_work(struct work_struct *work)
 	unsigned long next;
 
 	mutex_lock(&dom->lock);
-	if (!dom->dead && vf_settle(dom, &next))
+	if (!dom->dead && vf_settle(dom, &next)) {
+		dom->settle_at = next;
 		queue_delayed_work(vf_wq, &dom->settle,
 				   time_after(next, jiffies) ? next - jiffies : 0);
+	}
 	mutex_unlock(&dom->lock);
 }

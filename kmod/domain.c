@@ -223,10 +223,11 @@ static int vf_domain_check_unique(struct vf_domain *dom, struct net *net,
 static int vf_domain_take_id(struct vf_domain *dom, struct net *net)
 {
 	struct vf_domain *other;
+	unsigned int tries = 0;
 	unsigned long i;
-	int ret, tries;
+	int ret;
 
-	for (tries = 0; tries < 1 + (int)vf_param_max_domains; tries++) {
+	do {
 		bool clash = false;
 
 		ret = xa_alloc_cyclic(&vf_domains, &dom->id, XA_ZERO_ENTRY,
@@ -244,7 +245,7 @@ static int vf_domain_take_id(struct vf_domain *dom, struct net *net)
 			return 0;
 		xa_erase(&vf_domains, dom->id);
 		dom->name[0] = 0;
-	}
+	} while (tries++ < vf_param_max_domains);
 	return -ENOSPC;
 }
 

@@ -166,12 +166,15 @@ struct vf_holder *vf_holder_create(struct vf_partition *gate)
 /* domain->lock, for a holder that is attached; else why it is not. */
 int vf_holder_lock(struct vf_holder *h)
 {
+	enum vf_holder_state state;
+
 	if (mutex_lock_killable(&h->dom->lock))
 		return -EINTR;
-	if (h->state == VF_HOLDER_ATTACHED)
+	state = h->state;
+	if (state == VF_HOLDER_ATTACHED)
 		return 0;
 	mutex_unlock(&h->dom->lock);
-	return h->state == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
+	return state == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
 }
 
 static int vf_pick_rank(struct vf_holder *h, u32 *rank)

@@ -14,7 +14,8 @@ void vf_event_stage(struct vf_change *chg, struct vf_holder *h, u32 type,
 	struct vfab_event *e;
 
 	spin_lock(&h->lock);
-	if (h->ev_staged - h->ev_head < VF_EVENTS) {
+	/* None after a gap: the overflow record comes where it is */
+	if (!h->ev_overflow && h->ev_staged - h->ev_head < VF_EVENTS) {
 		e = &h->events[h->ev_staged++ % VF_EVENTS];
 		*e = (struct vfab_event){
 			.type = type,

@@ -94,6 +94,9 @@ static struct vf_peer *vf_peer_get(struct vf_holder *h, u32 rank)
 	if (!peer)
 		return NULL;
 	INIT_LIST_HEAD(&peer->imports);
+	INIT_LIST_HEAD(&peer->gain_node);
+	peer->holder = h;
+	peer->rank = rank;
 	ret = xa_err(xa_store(&h->peers, rank, peer, VF_GFP_LOCKED));
 	if (ret) {
 		kfree(peer);
@@ -291,32 +294,46 @@ int vf_import_release(struct vf_holder *h, struct vfab_release *a)
 	return 0;
 }
 
-static bool vf_outage_over(struct vf_import *im)
+/*
+ * Is it decided what an access gets? Not while an outage may end, and not
+ * between the mark of a loss and its publication: who absorbs could see it
+ * before the view and the loss generation tell.
+ */
+static bool vf_import_decided(struct vf_import *im, enum vf_import_state state)
 {
-	return READ_ONCE(im->state) != VF_IMPORT_WAIT;
+	if (state == VF_IMPORT_LIVE || state == VF_IMPORT_ENDED)
+		return true;
+	if (state == VF_IMPORT_WAIT)
+		return false;
+	/* Who sees it, and then looks at the view, sees the loss there */
+	return smp_load_acquire(&im->told);
 }
 
 /*
- * The route is out, but may be back within the retry timeout. Leaves the mmap
- * lock, so that other threads can map and unmap, and has the access retried.
+ * Sleep until it is decided: vf_settle_work() ends outages, vf_change_commit()
+ * everything else. Leaves the mmap lock, so that other threads can map and
+ * unmap, and has the access retried.
  */
 static vm_fault_t vf_fault_wait(struct vm_fault *vmf, struct vf_import *im)
 {
 	struct file *file = vmf->vma->vm_file;
 	struct vf_holder *h = im->holder;
 	bool user = vmf->flags & FAULT_FLAG_USER;
-	long left = READ_ONCE(im->deadline) - jiffies;
 
+	/* futex() and the like cannot wait, and must not get another's page */
+	if (!(vmf->flags & FAULT_FLAG_ALLOW_RETRY))
+		return VM_FAULT_SIGBUS;
 	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
 		return VM_FAULT_RETRY;	/* the lock stays held */
 	kref_get(&im->ref);
 	get_file(file);			/* pins the holder and this code */
 	vf_fault_unlock(vmf);
 	/* vmf->vma may be gone from here on */
-	if (left > 0 && user)	/* any signal: its handler runs, the access restarts */
-		wait_event_interruptible_timeout(h->wq, vf_outage_over(im), left);
-	else if (left > 0)	/* copy_*_user(): a handled signal would spin */
-		wait_event_killable_timeout(h->wq, vf_outage_over(im), left);
+	if (user)	/* any signal: its handler runs, the access restarts */
+		wait_event_interruptible(h->wq,
+					 vf_import_decided(im, READ_ONCE(im->state)));
+	else		/* copy_*_user(): a handled signal would spin */
+		wait_event_killable(h->wq, vf_import_decided(im, READ_ONCE(im->state)));
 	vf_import_put(im);
 	fput(file);
 	return VM_FAULT_RETRY;
@@ -338,15 +355,13 @@ static vm_fault_t vf_fault(struct vm_fault *vmf)
 
 	idx = srcu_read_lock(&vf_srcu);
 	state = READ_ONCE(im->state);
-	if (state == VF_IMPORT_WAIT &&
-	    (vmf->flags & FAULT_FLAG_ALLOW_RETRY) &&
-	    time_before(jiffies, READ_ONCE(im->deadline)))
-		wait = true;
-	else if (state == VF_IMPORT_LIVE)
+	if (state == VF_IMPORT_LIVE)
 		page = im->win->pages[index];
+	else if (!vf_import_decided(im, state))
+		wait = true;
 	else if (state != VF_IMPORT_ENDED)
 		page = im->absorb;
-	if (page && !wait)
+	if (page)
 		ret = vmf_insert_pfn(vma, vmf->address, page_to_pfn(page));
 	srcu_read_unlock(&vf_srcu, idx);
 	return wait ? vf_fault_wait(vmf, im) : ret;

@@ -28,7 +28,7 @@ struct workqueue_struct *vf_wq;
 u64 vf_user_mem_limit(void)
 {
 	if (vf_param_user_mem_mib)
-		return (u64)vf_param_user_mem_mib << 20;
+		return min_t(u64, vf_param_user_mem_mib, U64_MAX >> 20) << 20;
 	return (u64)totalram_pages() << PAGE_SHIFT >> 1;
 }
 

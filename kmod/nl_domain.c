@@ -324,44 +324,49 @@ static void vf_nl_move(struct vf_domain *dom, struct vf_partition *part,
 	vf_notify(dom, n);
 }
 
-static int vf_nl_new_partition_id(struct genl_info *info, struct vf_domain *dom,
-				  u32 *id)
+static bool vf_nl_partition_taken(struct vf_domain *dom, u32 id, const char *name)
 {
 	struct vf_partition *part;
+
+	list_for_each_entry(part, &dom->parts, node)
+		if (part->id == id || !strcmp(part->name, name))
+			return true;
+	return false;
+}
+
+/* Both may be left out: the lowest free id, and the name that goes with it. */
+static int vf_nl_new_partition(struct genl_info *info, struct vf_domain *dom,
+			       u32 *id, char *name)
+{
+	struct nlattr *a_id = info->attrs[VFAB_A_PARTITION];
+	struct nlattr *a_name = info->attrs[VFAB_A_PARTITION_NAME];
 
 	if (dom->nparts >= VF_MAX_PARTITIONS)
 		return vf_nl_refuse(info, -1, -ENOSPC,
 				    "the domain has as many partitions as it can: delete one");
-	if (info->attrs[VFAB_A_PARTITION]) {
-		*id = nla_get_u32(info->attrs[VFAB_A_PARTITION]);
-		return vf_partition_find(dom, *id) ?
-		       vf_nl_refuse(info, VFAB_A_PARTITION, -EEXIST,
-				    "a partition of this id exists") : 0;
-	}
-	*id = 0;
-	list_for_each_entry(part, &dom->parts, node)
-		if (part->id == *id)
-			++*id;
-	return 0;
-}
-
-static int vf_nl_partition_name(struct genl_info *info, struct vf_domain *dom,
-				u32 id, char *name)
-{
-	struct vf_partition *part;
-
-	if (info->attrs[VFAB_A_PARTITION_NAME])
-		strscpy(name, nla_data(info->attrs[VFAB_A_PARTITION_NAME]),
-			VFAB_NAME_LEN + 1);
-	else
-		snprintf(name, VFAB_NAME_LEN + 1, "part%u", id);
-	if (!vf_name_valid(name))
-		return vf_nl_refuse(info, VFAB_A_PARTITION_NAME, -EINVAL,
-			"a name is a letter or digit and up to 31 of letters, digits, _ . -");
-	list_for_each_entry(part, &dom->parts, node)
-		if (!strcmp(part->name, name))
+	*id = a_id ? nla_get_u32(a_id) : 0;
+	if (a_id && vf_partition_find(dom, *id))
+		return vf_nl_refuse(info, VFAB_A_PARTITION, -EEXIST,
+				    "a partition of this id exists: choose another");
+	if (a_name) {
+		strscpy(name, nla_data(a_name), VFAB_NAME_LEN + 1);
+		if (!vf_name_valid(name))
+			return vf_nl_refuse(info, VFAB_A_PARTITION_NAME, -EINVAL,
+				"a name is a letter or digit and up to 31 of letters, digits, _ . -");
+		if (vf_nl_partition_taken(dom, VF_MAX_PARTITION + 1, name))
 			return vf_nl_refuse(info, VFAB_A_PARTITION_NAME, -EEXIST,
-					    "a partition of this name exists");
+					    "a partition of this name exists: choose another");
+	}
+	for (;; ++*id) {
+		if (!a_name)
+			snprintf(name, VFAB_NAME_LEN + 1, "part%u", *id);
+		if (a_id || a_name ? !vf_partition_find(dom, *id) :
+		    !vf_nl_partition_taken(dom, *id, name))
+			break;
+	}
+	if (vf_nl_partition_taken(dom, VF_MAX_PARTITION + 1, name))
+		return vf_nl_refuse(info, VFAB_A_PARTITION, -EEXIST,
+				    "another partition has the name that goes with this id: give a name");
 	return 0;
 }
 
@@ -379,9 +384,7 @@ int vfabric_nl_partition_create_doit(struct sk_buff *skb, struct genl_info *info
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
-	ret = vf_nl_new_partition_id(info, dom, &id);
-	if (!ret)
-		ret = vf_nl_partition_name(info, dom, id, name);
+	ret = vf_nl_new_partition(info, dom, &id, name);
 	if (!ret && info->attrs[VFAB_A_ADD_MEMBERS])
 		ret = vf_nl_get_bitmap(info, VFAB_A_ADD_MEMBERS, dom->topo.world, add);
 	if (ret)

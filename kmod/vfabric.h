@@ -12,7 +12,8 @@
  *			holders, windows and imports; never taken under
  *			mmap_lock, never held while copying from or to a user
  *   vf_srcu (read)	faults and rings, while they look whether they still
- *			may; nothing in there waits or copies from or to a user
+ *			may; nothing in there copies from or to a user, or waits
+ *			but for the memory of a page table
  *   i_mmap_rwsem	by unmap_mapping_range(), under domain->lock
  *   vf_registry	mutex: ids, names and minors; leaf
  *   holder->lock	spinlock: the tree of imports, the event queue, armed
@@ -147,6 +148,7 @@ struct vf_domain {
 	u64 generation;			/* topology, tables, partitions */
 	u32 dump_seq;			/* anything that a dump shows */
 	u64 loss_seq;
+	unsigned long settle_at;	/* jiffies, while settle is pending */
 	u32 handle_next;
 	struct vf_topo topo;
 	struct vf_planes was;		/* before the change being made */
@@ -195,7 +197,7 @@ struct vf_window {
  */
 enum vf_import_state {
 	VF_IMPORT_LIVE,
-	VF_IMPORT_WAIT,			/* until deadline; faults sleep */
+	VF_IMPORT_WAIT,			/* within the retry timeout: faults sleep */
 	VF_IMPORT_LOST,
 	VF_IMPORT_GONE,
 	VF_IMPORT_ENDED,
@@ -220,13 +222,17 @@ struct vf_import {
 	u32 access;
 	u32 loss;			/* enum vfab_loss */
 	enum vf_import_state state;
-	unsigned long deadline;		/* jiffies; of the outage */
+	bool told;			/* the view tells of the loss: absorb */
 	struct page *absorb;
 };
 
 /* What a holder has of one peer; stays until the holder is freed. */
 struct vf_peer {
+	struct vf_holder *holder;
+	u32 rank;
 	struct list_head imports;
+	struct list_head gain_node;	/* vf_change.gains */
+	u64 freed;			/* handle of the last window it freed */
 	unsigned long next;		/* cookie unit; only grows */
 };
 
@@ -290,8 +296,9 @@ struct vf_holder {
 /**
  * struct vf_change - a change of a domain while domain->lock is held
  *
- * Marks are made first (imports, view entries), then vf_change_commit()
- * publishes the loss generation, synchronizes, unmaps and tells, in this order.
+ * Marks are made first (imports, view entries of what is lost), then
+ * vf_change_commit() publishes the loss generation, lets marked imports absorb,
+ * synchronizes, unmaps, enters gains in views and tells, in this order.
  */
 struct vf_change {
 	struct vf_domain *dom;
@@ -300,6 +307,7 @@ struct vf_change {
 	u32 routes_changed;
 	u32 routes_lost;
 	struct list_head imports;
+	struct list_head gains;		/* struct vf_peer */
 	struct list_head tell;
 };
 

@@ -301,9 +301,12 @@ int vf_window_free(struct vf_holder *h, struct vfab_window_free *a)
 	vf_window_unlink(win);
 	list_for_each_entry(im, &win->imports, win_node) {
 		struct vf_holder *peer = im->holder;
+		struct vf_peer *p = xa_load(&peer->peers, h->rank);
 
-		if (peer == h || im->state >= VF_IMPORT_GONE)
+		/* Once for each importer, however often it imported */
+		if (peer == h || im->state >= VF_IMPORT_GONE || p->freed == win->handle)
 			continue;
+		p->freed = win->handle;
 		vf_event_stage(&chg, peer, VFAB_EVENT_WINDOW_REVOKED, h->rank,
 			       win->handle, VFAB_REASON_FREE);
 		vf_view_set(peer, h->rank, peer->view->peer[h->rank].state,

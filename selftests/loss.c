@@ -17,10 +17,14 @@
  *	build/selftests/loss -v link -t nothing_gets_through
  */
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "kselftest_harness.h"
 #include "vft.h"
 
@@ -1306,6 +1310,166 @@ TEST_F_TIMEOUT(pair, mmap_racing_free, 60)
 	EXPECT_LT(5, round);
 }
 
+/* --- Absorbed means told ------------------------------------------------------- */
+
+#define MORE	3000	/* imports that make a change take its time */
+
+struct taker {
+	struct vft_domain *dom;
+	int owner, how;
+	uint64_t handle;
+	_Atomic int ready;
+};
+
+static void *take_away(void *arg)
+{
+	struct taker *t = arg;
+
+	while (!atomic_load(&t->ready))
+		sched_yield();
+	vft_sleep_ms(1 + t->how);
+	switch (t->how) {
+	case 0:
+		vft_link(t->dom, 0, -1, false);
+		break;
+	case 1:
+		vft_evict(t->dom, 0);
+		break;
+	case 2:
+		vft_free(t->owner, t->handle);
+		break;
+	default:
+		vft_evict(t->dom, 1);
+	}
+	return NULL;
+}
+
+/*
+ * Who maps the window anew all the time finds ones as early as anybody can. By
+ * then the view must tell.
+ */
+TEST_F_TIMEOUT(pair, absorbed_means_told, 90)
+{
+	unsigned int i, round;
+
+	for (round = 0; round < 12; round++) {
+		struct taker t = { .dom = &self->dom, .how = round % 4 };
+		const volatile struct vfab_view *view;
+		uint64_t cookie, more, loss, end;
+		uint32_t losses, revoked;
+		bool seen = false;
+		pthread_t thread;
+		int importer;
+		char *p;
+
+		vft_link(&self->dom, 0, -1, true);
+		for (i = 0; i < 3; i++) {
+			if (vft_endpoint_get(&self->dom, i, VFAB_A_HELD))
+				vft_evict(&self->dom, i);
+		}
+		t.owner = vft_join(&self->dom, 0);
+		importer = vft_join(&self->dom, 1);
+		ASSERT_EQ(0, vft_alloc(t.owner, SIZE, 1, VFT_RW, &t.handle));
+		ASSERT_EQ(0, vft_alloc(t.owner, VFT_PAGE, 2, VFT_RW, &more));
+		for (i = 0; i < MORE; i++)
+			ASSERT_EQ(0, vft_import(importer, t.how == 2 ? t.handle : more,
+						VFT_RW, 0, NULL));
+		ASSERT_EQ(0, vft_import(importer, t.handle, VFT_RW, VFAB_LOSS_ABSORB, &cookie));
+		p = vft_map(importer, cookie, SIZE, PROT_READ);
+		view = vft_view(importer);
+		ASSERT_NE(NULL, p);
+		loss = view->loss;
+		losses = view->peer[0].losses;
+		revoked = view->peer[0].revoked;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, take_away, &t));
+		atomic_store(&t.ready, 1);
+		end = vft_now() + 10 * VFT_SEC;
+		while (!seen && vft_now() < end) {
+			if (mmap(p, SIZE, PROT_READ, MAP_SHARED | MAP_FIXED, importer, cookie) ==
+			    MAP_FAILED) {
+				seen = true;
+				break;
+			}
+			for (i = 0; i < 200 && !seen; i++)
+				seen = *(volatile uint64_t *)(p + i * VFT_PAGE) == ONES;
+			if (!seen)
+				continue;
+			atomic_thread_fence(memory_order_acquire);
+			EXPECT_NE(loss, view->loss) {
+				TH_LOG("cause %d: the loss generation has not moved", t.how);
+			}
+			EXPECT_EQ(true, losses != view->peer[0].losses ||
+				  revoked != view->peer[0].revoked || view->ended) {
+				TH_LOG("cause %d: the peer's entry does not tell", t.how);
+			}
+		}
+		EXPECT_EQ(true, seen);
+		pthread_join(thread, NULL);
+		munmap(p, SIZE);
+		close(importer);
+		close(t.owner);
+	}
+}
+
+static void *link_up(void *arg)
+{
+	struct taker *t = arg;
+
+	while (!atomic_load(&t->ready))
+		sched_yield();
+	vft_link(t->dom, 0, -1, true);
+	return NULL;
+}
+
+/* And shown again means that nothing is absorbed any more. */
+TEST_F_TIMEOUT(pair, shown_means_reached, 60)
+{
+	volatile uint64_t *p = vft_import_map(self->peer, self->handle, SIZE, VFT_RW,
+					      VFAB_LOSS_ABSORB);
+	const volatile struct vfab_view *view = vft_view(self->peer);
+	volatile uint64_t *own = (uint64_t *)self->own;
+	unsigned int i, round;
+
+	ASSERT_NE(NULL, p);
+	for (i = 0; i < MORE; i++)
+		ASSERT_EQ(0, vft_import(self->peer, self->handle, VFT_RW, 0, NULL));
+	for (round = 1; round <= 20; round++) {
+		struct taker t = { .dom = &self->dom };
+		pthread_t thread;
+
+		ASSERT_EQ(0, vft_link(&self->dom, 0, -1, false));
+		p[0] = ONES;			/* the absorbing page is mapped */
+		ASSERT_EQ(0, pthread_create(&thread, NULL, link_up, &t));
+		atomic_store(&t.ready, 1);
+		while (view->peer[0].state != VFAB_PEER_HELD)
+			;
+		atomic_thread_fence(memory_order_acquire);
+		p[0] = round;
+		EXPECT_EQ(round, own[0]);
+		pthread_join(thread, NULL);
+	}
+}
+
+TEST_F(pair, a_freed_window_counts_once)
+{
+	const struct vfab_view *view = vft_view(self->peer);
+	struct vfab_event ev;
+	int i, events = 0;
+
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, vft_import(self->peer, self->handle, VFT_RW, 0, NULL));
+	ASSERT_EQ(0, vft_free(self->owner, self->handle));
+	EXPECT_EQ(1, view->peer[0].revoked);
+	ASSERT_EQ(0, fcntl(self->peer, F_SETFL, O_NONBLOCK));
+	while (read(self->peer, &ev, sizeof(ev)) == sizeof(ev)) {
+		if (ev.type != VFAB_EVENT_WINDOW_REVOKED)
+			continue;
+		EXPECT_EQ(self->handle, ev.handle);
+		events++;
+	}
+	EXPECT_EQ(1, events);
+}
+
 /* --- peer-death=keep --------------------------------------------------------- */
 
 FIXTURE(keep) {
@@ -1426,6 +1590,26 @@ TEST_F(keep, a_dead_owners_memory_stays_subject_to_routes_and_borders)
 	EXPECT_EQ(5, *(uint64_t *)b);
 	ASSERT_EQ(0, vft_detach(other));
 	EXPECT_EQ(0, vft_domain_get(&self->dom, VFAB_A_MEM_USED));
+}
+
+/* Nor does it matter in which order the owner and the routes go. */
+TEST_F(keep, an_owner_that_dies_behind_a_cut)
+{
+	int fd = vft_join(&self->dom, 1), owner, cut;
+	uint64_t handle;
+	char *a;
+
+	for (cut = 0; cut < 2; cut++) {
+		owner = vft_join(&self->dom, 0);
+		ASSERT_EQ(0, vft_alloc(owner, SIZE, 0, VFT_RW, &handle));
+		a = vft_import_map(fd, handle, SIZE, VFT_RW, VFAB_LOSS_SIGBUS);
+		ASSERT_EQ(0, vft_store(a, 5));
+		ASSERT_EQ(0, vft_link(&self->dom, cut, -1, false));
+		close(owner);
+		EXPECT_EQ(SIGBUS, vft_touch(a));
+		ASSERT_EQ(0, vft_link(&self->dom, cut, -1, true));
+		EXPECT_EQ(5, *(uint64_t *)a);
+	}
 }
 
 TEST_F(keep, free_is_not_death)
@@ -1553,6 +1737,48 @@ TEST_F(flap, a_long_outage_is_declared)
 	ASSERT_EQ(0, next_event(self->peer, &ev, 0));
 	EXPECT_EQ(VFAB_EVENT_PEER_LOST, ev.type);
 	EXPECT_EQ(VFAB_REASON_LINK, ev.reason);
+}
+
+/* It absorbs when it is declared, not when the timeout is over. */
+TEST_F_TIMEOUT(flap, a_long_outage_is_told_before_it_absorbs, 60)
+{
+	const volatile struct vfab_view *view = vft_view(self->peer);
+	volatile uint64_t *p = vft_import_map(self->peer, self->handle, SIZE, VFT_RW,
+					      VFAB_LOSS_ABSORB);
+	uint32_t losses = 0, ones = 0, i;
+
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, vft_domain_set(&self->dom, VFAB_A_RETRY_TIMEOUT, 60));
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, vft_link(&self->dom, 0, -1, false));
+		if (p[i] == ONES) {
+			ones++;
+			EXPECT_NE(losses, view->peer[0].losses);
+		}
+		ASSERT_EQ(0, vft_link(&self->dom, 0, -1, true));
+		losses = view->peer[0].losses;
+	}
+	EXPECT_EQ(20, ones);
+	EXPECT_EQ(20, losses);
+}
+
+/* What cannot sleep is told so, and gets no page that is not the owner's. */
+TEST_F(flap, futex_in_an_outage)
+{
+	uint32_t *own = (uint32_t *)self->own, other = 0;
+	uint32_t *p = vft_import_map(self->peer, self->handle, SIZE, VFT_RW,
+				     VFAB_LOSS_ABSORB);
+
+	ASSERT_NE(NULL, p);
+	own[0] = 5;
+	ASSERT_EQ(0, vft_link(&self->dom, 0, -1, false));
+	errno = 0;
+	EXPECT_EQ(-1, syscall(SYS_futex, &other, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 1, 1, p,
+			      FUTEX_OP(FUTEX_OP_ADD, 1, FUTEX_OP_CMP_EQ, 0)));
+	EXPECT_EQ(EFAULT, errno);
+	ASSERT_EQ(0, vft_link(&self->dom, 0, -1, true));
+	EXPECT_EQ(5, p[0]);
+	EXPECT_EQ(5, own[0]);
 }
 
 /* Also by a routing table, and for those who attached before it was asked for. */
@@ -1686,6 +1912,20 @@ TEST_F_TIMEOUT(pair, queue_overflows_with_one_record, 60)
 	EXPECT_EQ(EAGAIN, errno);
 	EXPECT_EQ(1, overflows);
 	EXPECT_GT(800, records);
+	/* also where the gap begins when some had been read: nothing follows it */
+	for (i = 0; i < 70; i++) {
+		ASSERT_EQ(0, vft_link(&self->dom, 0, -1, false));
+		ASSERT_EQ(0, vft_link(&self->dom, 0, -1, true));
+	}
+	EXPECT_EQ(sizeof(ev), read(self->peer, ev, sizeof(ev)));
+	ASSERT_EQ(0, vft_link(&self->dom, 0, -1, false));
+	ASSERT_EQ(0, vft_link(&self->dom, 0, -1, true));
+	do {
+		n = read(self->peer, ev, sizeof(ev[0]));
+	} while (n == sizeof(ev[0]) && ev[0].type != VFAB_EVENT_OVERFLOW);
+	EXPECT_EQ(sizeof(ev[0]), n);
+	EXPECT_EQ(-1, read(self->peer, ev, sizeof(ev)));
+	EXPECT_EQ(EAGAIN, errno);
 	/* it works again */
 	ASSERT_EQ(0, vft_link(&self->dom, 0, -1, false));
 	EXPECT_EQ(sizeof(ev[0]), read(self->peer, ev, sizeof(ev)));
