@@ -30,12 +30,13 @@ static int vf_ioc_info(struct vf_holder *h, void *arg)
 		.domain = dom->id,
 		.world = dom->topo.world,
 		.planes = dom->topo.planes,
-		.partition = h->gate->id,
+		.partition = h->gate->part->id,
 		.rank = VFAB_RANK_ANY,
 		.vectors = VFAB_VECTORS,
 		.view_bytes = vf_view_bytes(dom),
 		.view_cookie = VF_COOKIE_VIEW,
 		.window_max = VF_WINDOW_MAX,
+		.channel = h->gate->channel,
 	};
 	if (READ_ONCE(h->state) == VF_HOLDER_ATTACHED)
 		info->rank = h->rank;
@@ -183,20 +184,20 @@ static long vf_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 
 static int vf_open(struct inode *inode, struct file *file)
 {
-	struct vf_partition *part;
+	struct vf_gate *gate;
 	struct vf_holder *h;
 
 	/* Whoever joins the fabric can be written to and written by */
 	if ((file->f_mode & (FMODE_READ | FMODE_WRITE)) != (FMODE_READ | FMODE_WRITE))
 		return -EACCES;
-	part = vf_partition_open(iminor(inode));
-	if (!part)
+	gate = vf_gate_open(iminor(inode));
+	if (!gate)
 		return -ENODEV;
-	if (READ_ONCE(part->dead) || READ_ONCE(part->dom->dead)) {
-		vf_partition_put(part);
+	if (READ_ONCE(gate->dead) || READ_ONCE(gate->part->dom->dead)) {
+		vf_gate_put(gate);
 		return -ENODEV;
 	}
-	h = vf_holder_create(part);
+	h = vf_holder_create(gate);
 	if (IS_ERR(h))
 		return PTR_ERR(h);
 	file->private_data = h;
@@ -264,10 +265,10 @@ int vf_chardev_init(void)
 {
 	int ret;
 
-	BUILD_BUG_ON(sizeof(struct vfab_info) != 104);
+	BUILD_BUG_ON(sizeof(struct vfab_info) != 120);
 	BUILD_BUG_ON(sizeof(struct vfab_attach) != 8);
 	BUILD_BUG_ON(sizeof(struct vfab_window_alloc) != 32);
-	BUILD_BUG_ON(sizeof(struct vfab_lookup) != 48);
+	BUILD_BUG_ON(sizeof(struct vfab_lookup) != 56);
 	BUILD_BUG_ON(sizeof(struct vfab_import) != 40);
 	BUILD_BUG_ON(sizeof(struct vfab_bell) != 16);
 	BUILD_BUG_ON(sizeof(struct vfab_wait) != 32);

@@ -163,9 +163,7 @@ static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg)
 	INIT_LIST_HEAD(&dom->parts);
 	xa_init_flags(&dom->windows, XA_FLAGS_ALLOC1);
 	INIT_DELAYED_WORK(&dom->settle, vf_settle_work);
-	dom->mode = cfg->mode;
-	dom->uid = cfg->uid;
-	dom->gid = cfg->gid;
+	dom->access = cfg->access;
 	dom->peer_death = cfg->peer_death;
 	dom->retry_ms = cfg->retry_ms;
 	dom->mem_limit = cfg->mem_limit;

@@ -40,7 +40,9 @@ static int vf_ring_target(struct vf_holder *h, u32 rank, struct vf_holder **peer
 	if (ret)
 		return ret;
 	*peer = rcu_dereference(h->dom->eps[rank].holder);
-	return *peer ? 0 : -EHOSTUNREACH;
+	if (!*peer)
+		return -EHOSTUNREACH;
+	return vf_same_channel(h, *peer) ? 0 : -EPERM;
 }
 
 /*

@@ -64,7 +64,7 @@ static void vf_holder_free(struct kref *ref)
 	if (h->inode)
 		iput(h->inode);
 	put_pid(h->tgid);
-	vf_partition_put(h->gate);
+	vf_gate_put(h->gate);
 	kfree_rcu(h, rcu);
 }
 
@@ -113,19 +113,19 @@ static int vf_pid_wake(wait_queue_entry_t *entry, unsigned int mode, int flags,
  *
  * Return: a holder that is not attached, or an ERR_PTR.
  */
-struct vf_holder *vf_holder_create(struct vf_partition *gate)
+struct vf_holder *vf_holder_create(struct vf_gate *gate)
 {
 	struct vf_holder *h;
 	struct file *shadow;
 
 	h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
 	if (!h) {
-		vf_partition_put(gate);
+		vf_gate_put(gate);
 		return ERR_PTR(-ENOMEM);
 	}
 	kref_init(&h->ref);
 	h->gate = gate;
-	h->dom = gate->dom;
+	h->dom = gate->part->dom;
 	h->rank = VFAB_RANK_ANY;
 	INIT_LIST_HEAD(&h->part_node);
 	INIT_LIST_HEAD(&h->windows);
@@ -179,18 +179,19 @@ int vf_holder_lock(struct vf_holder *h)
 
 static int vf_pick_rank(struct vf_holder *h, u32 *rank)
 {
+	struct vf_partition *part = h->gate->part;
 	struct vf_domain *dom = h->dom;
 	u32 i;
 
 	if (*rank != VFAB_RANK_ANY) {
 		if (*rank >= dom->topo.world)
 			return -EINVAL;
-		if (dom->eps[*rank].part != h->gate)
+		if (dom->eps[*rank].part != part)
 			return -EACCES;
 		return rcu_access_pointer(dom->eps[*rank].holder) ? -EBUSY : 0;
 	}
 	for (i = 0; i < dom->topo.world; i++)
-		if (dom->eps[i].part == h->gate &&
+		if (dom->eps[i].part == part &&
 		    !rcu_access_pointer(dom->eps[i].holder)) {
 			*rank = i;
 			return 0;
@@ -224,6 +225,7 @@ static int vf_holder_take(struct vf_holder *h, u32 *want)
 {
 	struct vf_notice n = VF_NOTICE(VFAB_OBJ_ENDPOINT, VFAB_ACT_ATTACHED,
 				       VFAB_WHY_ATTACH);
+	struct vf_partition *part = h->gate->part;
 	struct vf_domain *dom = h->dom;
 	struct vf_holder *peer;
 	struct vf_change chg;
@@ -253,18 +255,21 @@ static int vf_holder_take(struct vf_holder *h, u32 *want)
 	h->tgid = get_pid(task_tgid(current));
 	WRITE_ONCE(h->state, VF_HOLDER_ATTACHED);
 	rcu_assign_pointer(dom->eps[rank].holder, h);
-	list_add_tail(&h->part_node, &h->gate->holders);
+	list_add_tail(&h->part_node, &part->holders);
+	part->held++;
 	h->gate->held++;
 	dom->attached++;
 	vf_domain_changed(dom);
 
 	vf_change_begin(&chg, dom, VFAB_REASON_ATTACH);
-	list_for_each_entry(peer, &h->gate->holders, part_node)
+	list_for_each_entry(peer, &part->holders, part_node)
 		if (peer != h)
 			vf_change_pair(&chg, peer, rank);
 	vf_change_commit(&chg);
 	n.rank = rank;
-	n.partition = h->gate->id;
+	n.partition = part->id;
+	if (h->gate->channel != VFAB_CHANNEL_NONE)
+		n.channel = h->gate->channel;
 	vf_notify(dom, &n);
 	*want = rank;
 
@@ -321,6 +326,7 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h)
 		ep->part->held--;
 		ep->part->lossy = true;
 	}
+	h->gate->held--;
 	dom->attached--;
 	vf_domain_changed(dom);
 	chg->sync = true;
@@ -390,6 +396,53 @@ void vf_holder_end(struct vf_holder *h, u32 reason)
 	}
 	WRITE_ONCE(h->state, VF_HOLDER_ENDED);
 	mutex_unlock(&dom->lock);
+}
+
+/**
+ * vf_holders_evict - end endpoints in one change, as if their holders had exited
+ * @dom: under its lock
+ * @ranks: which; those that nobody holds are left alone
+ */
+void vf_holders_evict(struct vf_domain *dom, const unsigned long *ranks)
+{
+	struct vf_notice n = VF_NOTICE(VFAB_OBJ_ENDPOINT, VFAB_ACT_DETACHED,
+				       VFAB_WHY_ADMIN);
+	DECLARE_BITMAP(ended, VF_MAX_WORLD) = { };
+	struct vf_change chg;
+	unsigned int rank;
+
+	vf_change_begin(&chg, dom, VFAB_REASON_EXIT);
+	for_each_set_bit(rank, ranks, dom->topo.world) {
+		struct vf_holder *h;
+
+		h = rcu_dereference_protected(dom->eps[rank].holder,
+					      lockdep_is_held(&dom->lock));
+		if (!h)
+			continue;
+		vf_holder_kill(&chg, h);
+		__set_bit(rank, ended);
+	}
+	vf_change_commit(&chg);
+	for_each_set_bit(rank, ended, dom->topo.world) {
+		n.rank = rank;
+		vf_notify(dom, &n);
+	}
+}
+
+/**
+ * vf_same_channel - are two endpoints in one access group of their partition?
+ * @a: a holder
+ * @b: another one, or the same
+ *
+ * Those in none meet those in none. A channel is its gate, not its number: who
+ * was moved to another partition is not in the channel of the same number
+ * there. Gates never change, so no lock is needed and the answer is for good.
+ */
+bool vf_same_channel(const struct vf_holder *a, const struct vf_holder *b)
+{
+	return a->gate == b->gate ||
+	       (a->gate->channel == VFAB_CHANNEL_NONE &&
+		b->gate->channel == VFAB_CHANNEL_NONE);
 }
 
 /* Is this the last thread of the process that attached, closing its files? */

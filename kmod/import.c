@@ -187,6 +187,9 @@ int vf_import_handle(struct vf_holder *h, struct vfab_import *a)
 	ret = vf_reach(h->dom, h->rank, win->rank);
 	if (ret)
 		goto unlock;
+	ret = -EPERM;
+	if (!vf_same_channel(h, win->owner))
+		goto unlock;
 	ret = -EACCES;
 	if (win->owner != h && a->access & ~win->access)
 		goto unlock;
@@ -227,6 +230,9 @@ int vf_import_bell(struct vf_holder *h, struct vfab_bell *a)
 	peer = rcu_dereference_protected(dom->eps[a->rank].holder,
 					 lockdep_is_held(&dom->lock));
 	if (!peer)
+		goto unlock;
+	ret = -EPERM;
+	if (!vf_same_channel(h, peer))
 		goto unlock;
 	ret = vf_import_add(im, peer->bell, &a->cookie);
 unlock:

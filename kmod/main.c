@@ -45,12 +45,12 @@ static int __init vf_init(void)
 	ret = vf_endpoint_init();
 	if (ret)
 		goto err_window;
-	ret = vf_partition_init();
+	ret = vf_gate_init();
 	if (ret)
 		goto err_endpoint;
 	ret = vf_chardev_init();
 	if (ret)
-		goto err_partition;
+		goto err_gate;
 	ret = vf_domain_init();
 	if (ret)
 		goto err_chardev;
@@ -64,8 +64,8 @@ err_domain:
 	vf_domain_exit();
 err_chardev:
 	vf_chardev_exit();
-err_partition:
-	vf_partition_exit();
+err_gate:
+	vf_gate_exit();
 err_endpoint:
 	vf_endpoint_exit();
 err_window:
@@ -83,7 +83,7 @@ static void __exit vf_exit(void)
 	vf_chardev_exit();
 	destroy_workqueue(vf_wq);	/* late work still holds a holder */
 	rcu_barrier();			/* eventfds, domains, holders */
-	vf_partition_exit();
+	vf_gate_exit();
 	vf_endpoint_exit();
 	vf_window_exit();
 }

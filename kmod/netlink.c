@@ -96,6 +96,51 @@ int vf_nl_rank(struct genl_info *info, struct vf_domain *dom, u32 *rank)
 			   "the rank is not below the domain's world size", rank);
 }
 
+u32 vf_nl_u32(struct genl_info *info, int attr, u32 otherwise)
+{
+	return info->attrs[attr] ? nla_get_u32(info->attrs[attr]) : otherwise;
+}
+
+int vf_nl_put_access(const struct vf_nl_to *to, const struct vf_access *access)
+{
+	struct user_namespace *ns = sk_user_ns(NETLINK_CB(to->req).sk);
+
+	return nla_put_u32(to->skb, VFAB_A_MODE, access->mode) ||
+	       nla_put_u32(to->skb, VFAB_A_UID, from_kuid_munged(ns, access->uid)) ||
+	       nla_put_u32(to->skb, VFAB_A_GID, from_kgid_munged(ns, access->gid));
+}
+
+/**
+ * vf_nl_get_access - who may open a device file, as a request says
+ * @skb: the request, whose user namespace its uid and gid are of
+ * @info: of it
+ * @restricted: it is of a restricted domain: not open to others
+ * @otherwise: what holds where the request does not say
+ * @access: the result
+ */
+int vf_nl_get_access(struct sk_buff *skb, struct genl_info *info, bool restricted,
+		     const struct vf_access *otherwise, struct vf_access *access)
+{
+	struct user_namespace *ns = sk_user_ns(NETLINK_CB(skb).sk);
+
+	*access = *otherwise;
+	access->mode = vf_nl_u32(info, VFAB_A_MODE, otherwise->mode);
+	if (info->attrs[VFAB_A_UID])
+		access->uid = make_kuid(ns, nla_get_u32(info->attrs[VFAB_A_UID]));
+	if (info->attrs[VFAB_A_GID])
+		access->gid = make_kgid(ns, nla_get_u32(info->attrs[VFAB_A_GID]));
+	if (!uid_valid(access->uid))
+		return vf_nl_refuse(info, VFAB_A_UID, -EINVAL,
+				    "this uid is not mapped in your user namespace");
+	if (!gid_valid(access->gid))
+		return vf_nl_refuse(info, VFAB_A_GID, -EINVAL,
+				    "this gid is not mapped in your user namespace");
+	if (restricted && access->mode & 07)
+		return vf_nl_refuse(info, VFAB_A_MODE, -EPERM,
+			"a device file made in a user namespace cannot be open to others");
+	return 0;
+}
+
 static struct vf_domain *vf_nl_find(struct net *net, struct nlattr **attrs,
 				    struct netlink_ext_ack *extack)
 {
@@ -304,6 +349,7 @@ static int vf_nl_fill_notice(struct sk_buff *skb, struct vf_domain *dom,
 			nla_put_u64_64bit(skb, VFAB_A_GENERATION, dom->generation,
 					  VFAB_A_PAD))) ||
 	       vf_nl_put_if(skb, VFAB_A_PARTITION, n->partition) ||
+	       vf_nl_put_if(skb, VFAB_A_CHANNEL, n->channel) ||
 	       vf_nl_put_if(skb, VFAB_A_RANK, n->rank) ||
 	       vf_nl_put_if(skb, VFAB_A_SWITCH, n->sw) ||
 	       vf_nl_put_if(skb, VFAB_A_PORT, n->port) ||

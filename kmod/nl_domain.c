@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Netlink: domains and partitions. */
+/* Netlink: domains. */
 #include <net/sock.h>
 #include "netlink.h"
 
@@ -10,7 +10,6 @@
 static int vf_nl_fill_domain(const struct vf_nl_to *to, struct vf_domain *dom,
 			     unsigned long index)
 {
-	struct user_namespace *ns = sk_user_ns(NETLINK_CB(to->req).sk);
 	struct sk_buff *skb = to->skb;
 	void *hdr = vf_nl_begin(to, dom);
 
@@ -23,9 +22,7 @@ static int vf_nl_fill_domain(const struct vf_nl_to *to, struct vf_domain *dom,
 		nla_put_u32(skb, VFAB_A_PLANES, dom->topo.planes) ||
 		nla_put_u32(skb, VFAB_A_RATE, dom->topo.rate) ||
 		nla_put_u32(skb, VFAB_A_LATENCY, dom->topo.latency) ||
-		nla_put_u32(skb, VFAB_A_MODE, dom->mode) ||
-		nla_put_u32(skb, VFAB_A_UID, from_kuid_munged(ns, dom->uid)) ||
-		nla_put_u32(skb, VFAB_A_GID, from_kgid_munged(ns, dom->gid)) ||
+		vf_nl_put_access(to, &dom->access) ||
 		nla_put_u32(skb, VFAB_A_PEER_DEATH, dom->peer_death) ||
 		nla_put_u32(skb, VFAB_A_RETRY_TIMEOUT, dom->retry_ms) ||
 		nla_put_u64_64bit(skb, VFAB_A_MEM_LIMIT, dom->mem_limit, VFAB_A_PAD) ||
@@ -58,11 +55,6 @@ int vfabric_nl_domain_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 	return vf_nl_dump(skb, cb, vf_nl_walk_domain);
 }
 
-static u32 vf_nl_u32(struct genl_info *info, int attr, u32 otherwise)
-{
-	return info->attrs[attr] ? nla_get_u32(info->attrs[attr]) : otherwise;
-}
-
 /* Admins of other user namespaces: within what the parameters allow. */
 static int vf_nl_restrict(struct genl_info *info, struct vf_domain_config *cfg)
 {
@@ -72,9 +64,6 @@ static int vf_nl_restrict(struct genl_info *info, struct vf_domain_config *cfg)
 	if (cfg->world > vf_param_userns_world)
 		return vf_nl_refuse(info, VFAB_A_WORLD, -EPERM,
 			"larger than the module parameter userns_world allows in a user namespace");
-	if (cfg->mode & 07)
-		return vf_nl_refuse(info, VFAB_A_MODE, -EPERM,
-			"a device file made in a user namespace cannot be open to others");
 	cfg->restricted = true;
 	return 0;
 }
@@ -82,8 +71,13 @@ static int vf_nl_restrict(struct genl_info *info, struct vf_domain_config *cfg)
 static int vf_nl_domain_config(struct sk_buff *skb, struct genl_info *info,
 			       struct vf_domain_config *cfg, uuid_t *uuid)
 {
-	struct user_namespace *ns = sk_user_ns(NETLINK_CB(skb).sk);
+	const struct vf_access root = {
+		.mode = 0600,
+		.uid = make_kuid(sk_user_ns(NETLINK_CB(skb).sk), 0),
+		.gid = make_kgid(sk_user_ns(NETLINK_CB(skb).sk), 0),
+	};
 	struct nlattr **attrs = info->attrs;
+	int ret;
 
 	if (GENL_REQ_ATTR_CHECK(info, VFAB_A_WORLD))
 		return vf_nl_refuse(info, -1, -EINVAL,
@@ -105,7 +99,6 @@ static int vf_nl_domain_config(struct sk_buff *skb, struct genl_info *info,
 	cfg->planes = vf_nl_u32(info, VFAB_A_PLANES, VF_DEFAULT_PLANES);
 	cfg->rate = vf_nl_u32(info, VFAB_A_RATE, VF_DEFAULT_RATE);
 	cfg->latency = vf_nl_u32(info, VFAB_A_LATENCY, VF_DEFAULT_LATENCY);
-	cfg->mode = vf_nl_u32(info, VFAB_A_MODE, 0600);
 	cfg->peer_death = vf_nl_u32(info, VFAB_A_PEER_DEATH, VFAB_PEER_DEATH_REVOKE);
 	cfg->retry_ms = vf_nl_u32(info, VFAB_A_RETRY_TIMEOUT, 0);
 	cfg->mem_limit = attrs[VFAB_A_MEM_LIMIT] ?
@@ -114,15 +107,10 @@ static int vf_nl_domain_config(struct sk_buff *skb, struct genl_info *info,
 	if (!cfg->rate)
 		return vf_nl_refuse(info, VFAB_A_RATE, -EINVAL,
 				    "a link's rate is at least 1 (10^6 bytes per second)");
-	cfg->uid = make_kuid(ns, vf_nl_u32(info, VFAB_A_UID, 0));
-	cfg->gid = make_kgid(ns, vf_nl_u32(info, VFAB_A_GID, 0));
-	if (!uid_valid(cfg->uid))
-		return vf_nl_refuse(info, VFAB_A_UID, -EINVAL,
-				    "this uid is not mapped in your user namespace");
-	if (!gid_valid(cfg->gid))
-		return vf_nl_refuse(info, VFAB_A_GID, -EINVAL,
-				    "this gid is not mapped in your user namespace");
-	return netlink_capable(skb, CAP_NET_ADMIN) ? 0 : vf_nl_restrict(info, cfg);
+	ret = netlink_capable(skb, CAP_NET_ADMIN) ? 0 : vf_nl_restrict(info, cfg);
+	if (ret)
+		return ret;
+	return vf_nl_get_access(skb, info, cfg->restricted, &root, &cfg->access);
 }
 
 int vfabric_nl_domain_create_doit(struct sk_buff *skb, struct genl_info *info)
@@ -215,266 +203,6 @@ int vfabric_nl_domain_set_doit(struct sk_buff *skb, struct genl_info *info)
 	vf_domain_changed(dom);
 	vf_notify(dom, &n);
 unlock:
-	vf_nl_unlock(dom);
-	return ret;
-}
-
-static int vf_nl_fill_partition(const struct vf_nl_to *to, struct vf_domain *dom,
-				unsigned long index)
-{
-	struct vf_partition *part = vf_partition_find(dom, index);
-	DECLARE_BITMAP(members, VF_MAX_WORLD) = { };
-	struct sk_buff *skb = to->skb;
-	void *hdr;
-	u32 i;
-
-	for (i = 0; i < dom->topo.world; i++)
-		if (dom->eps[i].part == part)
-			__set_bit(i, members);
-	hdr = vf_nl_begin(to, dom);
-	if (!hdr)
-		return -EMSGSIZE;
-	return vf_nl_end(to, hdr,
-		nla_put_u32(skb, VFAB_A_PARTITION, part->id) ||
-		nla_put_string(skb, VFAB_A_PARTITION_NAME, part->name) ||
-		nla_put_u32(skb, VFAB_A_MEMBER_COUNT, part->members) ||
-		vf_nl_put_bitmap(skb, VFAB_A_MEMBERS, members, dom->topo.world) ||
-		nla_put_u32(skb, VFAB_A_ATTACHED, part->held) ||
-		nla_put_u32(skb, VFAB_A_DEV_MAJOR, MAJOR(vf_devt)) ||
-		nla_put_u32(skb, VFAB_A_DEV_MINOR, part->minor));
-}
-
-static int vf_nl_walk_partition(const struct vf_nl_to *to, struct vf_domain *dom,
-				struct nlattr **attrs, unsigned long *index)
-{
-	struct nlattr *only = attrs[VFAB_A_PARTITION];
-	struct vf_partition *part;
-	int ret;
-
-	list_for_each_entry(part, &dom->parts, node) {
-		if (part->id < *index || (only && part->id != nla_get_u32(only)))
-			continue;
-		ret = vf_nl_fill_partition(to, dom, part->id);
-		if (ret) {
-			*index = part->id;
-			return ret;
-		}
-	}
-	return 0;
-}
-
-static struct vf_partition *vf_nl_partition(struct genl_info *info,
-					    struct vf_domain *dom)
-{
-	struct vf_partition *part;
-	u32 id;
-	int ret;
-
-	ret = vf_nl_index(info, VFAB_A_PARTITION, VF_MAX_PARTITION + 1,
-			  "name a partition by its id", "no such partition id", &id);
-	if (ret)
-		return ERR_PTR(ret);
-	part = vf_partition_find(dom, id);
-	if (part)
-		return part;
-	return ERR_PTR(vf_nl_refuse(info, VFAB_A_PARTITION, -ENOENT,
-				    "no such partition in this domain"));
-}
-
-int vfabric_nl_partition_get_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct vf_domain *dom = vf_nl_read(info);
-	struct vf_partition *part;
-	int ret;
-
-	if (IS_ERR(dom))
-		return PTR_ERR(dom);
-	part = vf_nl_partition(info, dom);
-	if (IS_ERR(part))
-		ret = PTR_ERR(part);
-	else
-		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_partition, part->id);
-	vf_nl_unlock(dom);
-	return ret;
-}
-
-int vfabric_nl_partition_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
-{
-	return vf_nl_dump(skb, cb, vf_nl_walk_partition);
-}
-
-/* Move @add into @part and @del out of it, and say so. */
-static void vf_nl_move(struct vf_domain *dom, struct vf_partition *part,
-		       const unsigned long *add, const unsigned long *del,
-		       struct vf_notice *n)
-{
-	DECLARE_BITMAP(both, VF_MAX_WORLD);
-	struct vf_change chg;
-
-	vf_change_begin(&chg, dom, VFAB_REASON_PARTITION);
-	if (!bitmap_empty(add, dom->topo.world))
-		vf_partition_move(dom, part, add, &chg);
-	if (!bitmap_empty(del, dom->topo.world))
-		vf_partition_move(dom, NULL, del, &chg);
-	vf_change_commit(&chg);
-	bitmap_or(both, add, del, VF_MAX_WORLD);
-	n->partition = part->id;
-	n->chg = &chg;
-	n->members = both;
-	vf_notify(dom, n);
-}
-
-static bool vf_nl_partition_taken(struct vf_domain *dom, u32 id, const char *name)
-{
-	struct vf_partition *part;
-
-	list_for_each_entry(part, &dom->parts, node)
-		if (part->id == id || !strcmp(part->name, name))
-			return true;
-	return false;
-}
-
-/* Both may be left out: the lowest free id, and the name that goes with it. */
-static int vf_nl_new_partition(struct genl_info *info, struct vf_domain *dom,
-			       u32 *id, char *name)
-{
-	struct nlattr *a_id = info->attrs[VFAB_A_PARTITION];
-	struct nlattr *a_name = info->attrs[VFAB_A_PARTITION_NAME];
-
-	if (dom->nparts >= VF_MAX_PARTITIONS)
-		return vf_nl_refuse(info, -1, -ENOSPC,
-				    "the domain has as many partitions as it can: delete one");
-	*id = a_id ? nla_get_u32(a_id) : 0;
-	if (a_id && vf_partition_find(dom, *id))
-		return vf_nl_refuse(info, VFAB_A_PARTITION, -EEXIST,
-				    "a partition of this id exists: choose another");
-	if (a_name) {
-		strscpy(name, nla_data(a_name), VFAB_NAME_LEN + 1);
-		if (!vf_name_valid(name))
-			return vf_nl_refuse(info, VFAB_A_PARTITION_NAME, -EINVAL,
-				"a name is a letter or digit and up to 31 of letters, digits, _ . -");
-		if (vf_nl_partition_taken(dom, VF_MAX_PARTITION + 1, name))
-			return vf_nl_refuse(info, VFAB_A_PARTITION_NAME, -EEXIST,
-					    "a partition of this name exists: choose another");
-	}
-	for (;; ++*id) {
-		if (!a_name)
-			snprintf(name, VFAB_NAME_LEN + 1, "part%u", *id);
-		if (a_id || a_name ? !vf_partition_find(dom, *id) :
-		    !vf_nl_partition_taken(dom, *id, name))
-			break;
-	}
-	if (vf_nl_partition_taken(dom, VF_MAX_PARTITION + 1, name))
-		return vf_nl_refuse(info, VFAB_A_PARTITION, -EEXIST,
-				    "another partition has the name that goes with this id: give a name");
-	return 0;
-}
-
-int vfabric_nl_partition_create_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct vf_notice n = VF_NOTICE(VFAB_OBJ_PARTITION, VFAB_ACT_CREATED,
-				       VFAB_WHY_CREATE);
-	DECLARE_BITMAP(add, VF_MAX_WORLD) = { };
-	DECLARE_BITMAP(none, VF_MAX_WORLD) = { };
-	struct vf_domain *dom = vf_nl_write(skb, info);
-	char name[VFAB_NAME_LEN + 1];
-	struct vf_partition *part;
-	u32 id;
-	int ret;
-
-	if (IS_ERR(dom))
-		return PTR_ERR(dom);
-	ret = vf_nl_new_partition(info, dom, &id, name);
-	if (!ret && info->attrs[VFAB_A_ADD_MEMBERS])
-		ret = vf_nl_get_bitmap(info, VFAB_A_ADD_MEMBERS, dom->topo.world, add);
-	if (ret)
-		goto unlock;
-	part = vf_partition_create(dom, id, name);
-	if (IS_ERR(part)) {
-		ret = PTR_ERR(part);
-		goto unlock;
-	}
-	vf_domain_changed(dom);
-	vf_nl_move(dom, part, add, none, &n);
-	ret = vf_nl_reply(skb, info, dom, vf_nl_fill_partition, id);
-unlock:
-	vf_nl_unlock(dom);
-	return ret;
-}
-
-int vfabric_nl_partition_delete_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct vf_notice n = VF_NOTICE(VFAB_OBJ_PARTITION, VFAB_ACT_DELETED,
-				       VFAB_WHY_ADMIN);
-	struct vf_domain *dom = vf_nl_write(skb, info);
-	struct vf_partition *part;
-	int ret = 0;
-
-	if (IS_ERR(dom))
-		return PTR_ERR(dom);
-	part = vf_nl_partition(info, dom);
-	if (IS_ERR(part)) {
-		ret = PTR_ERR(part);
-	} else if (!part->id) {
-		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -EINVAL,
-				   "the default partition goes with its domain only");
-	} else if (part->members) {
-		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -EBUSY,
-				   "the partition has members: move them out first");
-	} else {
-		n.partition = part->id;
-		vf_partition_delete(part);
-		dom->generation++;
-		vf_domain_changed(dom);
-		vf_notify(dom, &n);
-	}
-	vf_nl_unlock(dom);
-	return ret;
-}
-
-/* Only members can be taken out, and nobody both in and out. */
-static int vf_nl_check_moves(struct genl_info *info, struct vf_domain *dom,
-			     struct vf_partition *part, const unsigned long *add,
-			     const unsigned long *del)
-{
-	unsigned int rank;
-
-	if (bitmap_empty(add, dom->topo.world) && bitmap_empty(del, dom->topo.world))
-		return vf_nl_refuse(info, -1, -EINVAL,
-				    "nothing to set: give members to add or to take out");
-	if (bitmap_intersects(add, del, dom->topo.world))
-		return vf_nl_refuse(info, VFAB_A_DEL_MEMBERS, -EINVAL,
-				    "a rank is both added and taken out");
-	for_each_set_bit(rank, del, dom->topo.world)
-		if (dom->eps[rank].part != part)
-			return vf_nl_refuse(info, VFAB_A_DEL_MEMBERS, -EINVAL,
-				"a rank to take out is not in this partition");
-	return 0;
-}
-
-int vfabric_nl_partition_set_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct vf_notice n = VF_NOTICE(VFAB_OBJ_PARTITION, VFAB_ACT_CHANGED,
-				       VFAB_WHY_PARTITION);
-	DECLARE_BITMAP(add, VF_MAX_WORLD) = { };
-	DECLARE_BITMAP(del, VF_MAX_WORLD) = { };
-	struct vf_domain *dom = vf_nl_write(skb, info);
-	struct vf_partition *part;
-	int ret = 0;
-
-	if (IS_ERR(dom))
-		return PTR_ERR(dom);
-	part = vf_nl_partition(info, dom);
-	if (IS_ERR(part))
-		ret = PTR_ERR(part);
-	if (!ret && info->attrs[VFAB_A_ADD_MEMBERS])
-		ret = vf_nl_get_bitmap(info, VFAB_A_ADD_MEMBERS, dom->topo.world, add);
-	if (!ret && info->attrs[VFAB_A_DEL_MEMBERS])
-		ret = vf_nl_get_bitmap(info, VFAB_A_DEL_MEMBERS, dom->topo.world, del);
-	if (!ret)
-		ret = vf_nl_check_moves(info, dom, part, add, del);
-	if (!ret)
-		vf_nl_move(dom, part, add, del, &n);
 	vf_nl_unlock(dom);
 	return ret;
 }

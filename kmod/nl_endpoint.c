@@ -35,6 +35,12 @@ static int vf_nl_put_process(const struct vf_nl_to *to, struct vf_holder *h)
 	       nla_put_string(to->skb, VFAB_A_HOLDER_COMM, comm);
 }
 
+static int vf_nl_put_channel(struct sk_buff *skb, const struct vf_holder *h)
+{
+	return h->gate->channel == VFAB_CHANNEL_NONE ? 0 :
+	       nla_put_u32(skb, VFAB_A_CHANNEL, h->gate->channel);
+}
+
 static int vf_nl_fill_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
 			       unsigned long rank)
 {
@@ -66,6 +72,7 @@ static int vf_nl_fill_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
 		nla_put_u64_64bit(skb, VFAB_A_MEM_USED, h ? h->win_bytes : 0,
 				  VFAB_A_PAD) ||
 		nla_put_u32(skb, VFAB_A_IMPORTS, h ? h->nimports : 0) ||
+		(h && vf_nl_put_channel(skb, h)) ||
 		(h && vf_nl_put_process(to, h)));
 }
 
@@ -107,11 +114,8 @@ int vfabric_nl_endpoint_get_dumpit(struct sk_buff *skb, struct netlink_callback 
 
 int vfabric_nl_endpoint_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct vf_notice n = VF_NOTICE(VFAB_OBJ_ENDPOINT, VFAB_ACT_DETACHED,
-				       VFAB_WHY_ADMIN);
+	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
 	struct vf_domain *dom = vf_nl_write(skb, info);
-	struct vf_change chg;
-	struct vf_holder *h;
 	u32 rank;
 	int ret;
 
@@ -124,17 +128,13 @@ int vfabric_nl_endpoint_set_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = vf_nl_refuse(info, -1, -EINVAL, "nothing to set: give evict");
 		goto unlock;
 	}
-	h = vf_nl_holder(dom, rank);
-	if (!h) {
+	if (!vf_nl_holder(dom, rank)) {
 		ret = vf_nl_refuse(info, VFAB_A_RANK, -ENOTCONN,
 				   "nothing holds this endpoint");
 		goto unlock;
 	}
-	vf_change_begin(&chg, dom, VFAB_REASON_EXIT);
-	vf_holder_kill(&chg, h);
-	vf_change_commit(&chg);
-	n.rank = rank;
-	vf_notify(dom, &n);
+	__set_bit(rank, ranks);
+	vf_holders_evict(dom, ranks);
 unlock:
 	vf_nl_unlock(dom);
 	return ret;
@@ -172,7 +172,8 @@ static int vf_nl_put_window(const struct vf_nl_to *to, struct vf_domain *dom,
 		nla_put_u64_64bit(skb, VFAB_A_TAG, win->tag, VFAB_A_PAD) ||
 		nla_put_u32(skb, VFAB_A_ACCESS, win->access) ||
 		vf_nl_put_bitmap(skb, VFAB_A_IMPORTERS, ranks, dom->topo.world) ||
-		nla_put_u32(skb, VFAB_A_IMPORT_COUNT, count));
+		nla_put_u32(skb, VFAB_A_IMPORT_COUNT, count) ||
+		vf_nl_put_channel(skb, win->owner));
 }
 
 static int vf_nl_fill_window(const struct vf_nl_to *to, struct vf_domain *dom,

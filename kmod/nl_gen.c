@@ -198,8 +198,36 @@ const struct nla_policy vfabric_route_trace_nl_policy[VFAB_A_DST + 1] = {
 	[VFAB_A_DST] = NLA_POLICY_MAX(NLA_U32, 1023),
 };
 
+/* VFAB_CMD_CHANNEL_GET - do */
+const struct nla_policy vfabric_channel_get_nl_policy[VFAB_A_CHANNEL + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_PARTITION] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_partition_range),
+	[VFAB_A_CHANNEL] = NLA_POLICY_MAX(NLA_U32, 2047),
+};
+
+/* VFAB_CMD_CHANNEL_CREATE - do */
+const struct nla_policy vfabric_channel_create_nl_policy[VFAB_A_CHANNEL + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_PARTITION] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_partition_range),
+	[VFAB_A_CHANNEL] = NLA_POLICY_MAX(NLA_U32, 2047),
+	[VFAB_A_MODE] = NLA_POLICY_MAX(NLA_U32, 511),
+	[VFAB_A_UID] = { .type = NLA_U32, },
+	[VFAB_A_GID] = { .type = NLA_U32, },
+};
+
+/* VFAB_CMD_CHANNEL_DELETE - do */
+const struct nla_policy vfabric_channel_delete_nl_policy[VFAB_A_CHANNEL + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_PARTITION] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_partition_range),
+	[VFAB_A_CHANNEL] = NLA_POLICY_MAX(NLA_U32, 2047),
+	[VFAB_A_FORCE] = { .type = NLA_FLAG, },
+};
+
 /* Ops table for vfabric */
-const struct genl_ops vfabric_nl_ops[22] = {
+const struct genl_ops vfabric_nl_ops[25] = {
 	{
 		.cmd		= VFAB_CMD_SYSTEM_GET,
 		.doit		= vfabric_nl_system_get_doit,
@@ -351,6 +379,27 @@ const struct genl_ops vfabric_nl_ops[22] = {
 		.doit		= vfabric_nl_route_trace_doit,
 		.policy		= vfabric_route_trace_nl_policy,
 		.maxattr	= VFAB_A_DST,
+	},
+	{
+		.cmd		= VFAB_CMD_CHANNEL_GET,
+		.doit		= vfabric_nl_channel_get_doit,
+		.dumpit		= vfabric_nl_channel_get_dumpit,
+		.policy		= vfabric_channel_get_nl_policy,
+		.maxattr	= VFAB_A_CHANNEL,
+	},
+	{
+		.cmd		= VFAB_CMD_CHANNEL_CREATE,
+		.doit		= vfabric_nl_channel_create_doit,
+		.policy		= vfabric_channel_create_nl_policy,
+		.maxattr	= VFAB_A_CHANNEL,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_CHANNEL_DELETE,
+		.doit		= vfabric_nl_channel_delete_doit,
+		.policy		= vfabric_channel_delete_nl_policy,
+		.maxattr	= VFAB_A_CHANNEL,
+		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 };
 

@@ -55,8 +55,14 @@ extern const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_DROP + 1];
 
 extern const struct nla_policy vfabric_route_trace_nl_policy[VFAB_A_DST + 1];
 
+extern const struct nla_policy vfabric_channel_get_nl_policy[VFAB_A_CHANNEL + 1];
+
+extern const struct nla_policy vfabric_channel_create_nl_policy[VFAB_A_CHANNEL + 1];
+
+extern const struct nla_policy vfabric_channel_delete_nl_policy[VFAB_A_CHANNEL + 1];
+
 /* Ops table for vfabric */
-extern const struct genl_ops vfabric_nl_ops[22];
+extern const struct genl_ops vfabric_nl_ops[25];
 
 int vfabric_nl_system_get_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_system_set_doit(struct sk_buff *skb, struct genl_info *info);
@@ -98,6 +104,11 @@ int vfabric_nl_route_get_dumpit(struct sk_buff *skb,
 				struct netlink_callback *cb);
 int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_route_trace_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_channel_get_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_channel_get_dumpit(struct sk_buff *skb,
+				  struct netlink_callback *cb);
+int vfabric_nl_channel_create_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_channel_delete_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	VFABRIC_NLGRP_EVENTS,

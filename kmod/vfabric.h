@@ -28,8 +28,10 @@
  *   domain	registry, its partitions, its windows (for accounting). Deleting
  *		marks it dead under domain->lock, ends its holders, deletes its
  *		partitions and drops the registry's reference.
- *   partition	its domain's list, each open file. Owns its minor until freed,
- *		so a minor is not reissued while an old file is open.
+ *   partition	its domain's list, each of its gates.
+ *   gate	its partition, as its own or as a channel; each open file. Owns
+ *		its minor until freed, so a minor is not reissued while an old
+ *		file is open.
  *   holder	an open file and, once attached, an endpoint. References: the
  *		file, the shadow file that its VMAs hold, queued work, a change
  *		that will tell it something. Ends (state ENDED) long before it
@@ -96,6 +98,32 @@ struct vf_user {
 	unsigned int domains;	/* created without init's CAP_NET_ADMIN */
 };
 
+/* Who may open a device file */
+struct vf_access {
+	umode_t mode;
+	kuid_t uid;
+	kgid_t gid;
+};
+
+/**
+ * struct vf_gate - a device file: a partition's own one, or a channel's
+ * @part:	holds a reference
+ * @channel:	VFAB_CHANNEL_NONE for the partition's own one; never changes
+ * @dead:	under domain->lock; no more attaching
+ * @held:	attached endpoints that came by it, wherever they were moved
+ */
+struct vf_gate {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct vf_partition *part;
+	u32 channel;
+	int minor;
+	struct vf_access access;
+	struct device *dev;
+	bool dead;
+	u32 held;
+};
+
 struct vf_partition {
 	struct kref ref;
 	struct rcu_head rcu;
@@ -103,9 +131,8 @@ struct vf_partition {
 	struct list_head node;		/* dom->parts */
 	u32 id;
 	char name[VFAB_NAME_LEN + 1];
-	int minor;
-	struct device *dev;
-	bool dead;			/* domain->lock; no more attaching */
+	struct vf_gate *gate;		/* its own file's */
+	struct xarray channels;		/* id -> struct vf_gate */
 	u32 members;
 	struct list_head holders;	/* of member endpoints */
 	u32 held;
@@ -134,9 +161,7 @@ struct vf_domain {
 	struct net *net;		/* valid until dead */
 	struct vf_user *user;		/* who created it */
 	bool restricted;		/* created by a user namespace's admin */
-	umode_t mode;
-	kuid_t uid;
-	kgid_t gid;
+	struct vf_access access;	/* to its device files, unless a channel says otherwise */
 
 	struct mutex lock;		/* see the lock order */
 	bool dead;
@@ -256,8 +281,8 @@ enum vf_holder_state {
 struct vf_holder {
 	struct kref ref;
 	struct rcu_head rcu;
-	struct vf_partition *gate;	/* whose device file was opened */
-	struct vf_domain *dom;		/* gate->dom */
+	struct vf_gate *gate;		/* the device file that was opened; never changes */
+	struct vf_domain *dom;		/* gate->part->dom */
 	struct inode *inode;
 	struct file *shadow;
 	enum vf_holder_state state;	/* written under domain->lock */
@@ -334,9 +359,7 @@ struct vf_domain_config {
 	u32 planes;
 	u32 rate;
 	u32 latency;
-	u32 mode;
-	kuid_t uid;
-	kgid_t gid;
+	struct vf_access access;
 	u32 peer_death;
 	u32 retry_ms;
 	u64 mem_limit;
@@ -362,20 +385,29 @@ bool vf_name_valid(const char *name);
 bool vf_domain_charge(struct vf_domain *dom, u64 bytes);
 void vf_domain_changed(struct vf_domain *dom);
 
+/* gate.c */
+int vf_gate_init(void);
+void vf_gate_exit(void);
+struct vf_gate *vf_gate_create(struct vf_partition *part, u32 channel,
+			       const struct vf_access *access);
+void vf_gate_delete(struct vf_gate *gate);
+struct vf_gate *vf_gate_open(int minor);
+void vf_gate_put(struct vf_gate *gate);
+extern dev_t vf_devt;
+
+#define VF_MINORS (MINORMASK + 1)
+
 /* partition.c */
-int vf_partition_init(void);
-void vf_partition_exit(void);
 struct vf_partition *vf_partition_create(struct vf_domain *dom, u32 id,
 					 const char *name);
 void vf_partition_delete(struct vf_partition *part);
 struct vf_partition *vf_partition_find(struct vf_domain *dom, u32 id);
-struct vf_partition *vf_partition_open(int minor);
 void vf_partition_put(struct vf_partition *part);
 void vf_partition_move(struct vf_domain *dom, struct vf_partition *to,
 		       const unsigned long *ranks, struct vf_change *chg);
-extern dev_t vf_devt;
-
-#define VF_MINORS (MINORMASK + 1)
+struct vf_gate *vf_channel_create(struct vf_partition *part, u32 id,
+				  const struct vf_access *access);
+void vf_channel_delete(struct vf_gate *gate);
 
 /* chardev.c */
 int vf_chardev_init(void);
@@ -384,12 +416,14 @@ void vf_chardev_exit(void);
 /* endpoint.c */
 int vf_endpoint_init(void);
 void vf_endpoint_exit(void);
-struct vf_holder *vf_holder_create(struct vf_partition *gate);
+struct vf_holder *vf_holder_create(struct vf_gate *gate);
 void vf_holder_put(struct vf_holder *h);
 int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a);
 void vf_holder_kill(struct vf_change *chg, struct vf_holder *h);
 void vf_holder_drain(struct vf_holder *h);
 void vf_holder_end(struct vf_holder *h, u32 reason);
+void vf_holders_evict(struct vf_domain *dom, const unsigned long *ranks);
+bool vf_same_channel(const struct vf_holder *a, const struct vf_holder *b);
 int vf_holder_lock(struct vf_holder *h);
 int vf_holder_ride_out(struct vf_holder *h);
 bool vf_holder_exiting(struct vf_holder *h);
@@ -466,7 +500,7 @@ void vf_netlink_exit(void);
  */
 struct vf_notice {
 	int object, action, reason;
-	int partition, rank, sw, port, dest, up, shared;
+	int partition, channel, rank, sw, port, dest, up, shared;
 	const struct vf_change *chg;
 	const unsigned long *members;
 };
@@ -474,7 +508,7 @@ struct vf_notice {
 void vf_notify(struct vf_domain *dom, const struct vf_notice *n);
 
 #define VF_NOTICE(obj, act, why) { .object = (obj), .action = (act), \
-	.reason = (why), .partition = -1, .rank = -1, .sw = -1, .port = -1, \
-	.dest = -1, .up = -1, .shared = -1 }
+	.reason = (why), .partition = -1, .channel = -1, .rank = -1, .sw = -1, \
+	.port = -1, .dest = -1, .up = -1, .shared = -1 }
 
 #endif

@@ -346,6 +346,7 @@ static int vf_lookup_once(struct vf_holder *h, struct vfab_lookup *a)
 		a->handle = win->handle;
 		a->size = (u64)win->npages << PAGE_SHIFT;
 		a->access = win->access;
+		a->channel = peer->gate->channel;
 		ret = 0;
 		break;
 	}
@@ -362,7 +363,7 @@ int vf_window_lookup(struct vf_holder *h, struct vfab_lookup *a)
 
 	if (a->flags)
 		return -EOPNOTSUPP;
-	if (!a->tag || a->pad || a->rank >= h->dom->topo.world)
+	if (!a->tag || a->pad || a->pad2 || a->rank >= h->dom->topo.world)
 		return -EINVAL;
 	/*
 	 * Queued before looking, and who makes a window looks for sleepers

@@ -582,11 +582,13 @@ TEST_F(fabric, lookup)
 	arg.tag = 1;
 	arg.deadline = 0;
 	arg.pad = 0;
+	arg.pad2 = 0;
 	ASSERT_EQ(0, ioctl(self->fd, VFAB_IOC_LOOKUP, &arg));
 	EXPECT_EQ(self->peer_handle, arg.handle);
 	EXPECT_EQ(2 * VFT_PAGE, arg.size);
 	EXPECT_EQ(VFT_R, arg.access);
 	EXPECT_EQ(0, arg.pad);
+	EXPECT_EQ(VFAB_CHANNEL_NONE, arg.channel);
 	/* one's own */
 	arg.rank = 0;
 	ASSERT_EQ(0, ioctl(self->fd, VFAB_IOC_LOOKUP, &arg));

@@ -707,6 +707,25 @@ static const struct refusal refusals[] = {
 	R("out beyond the world", PARTITION_SET, EINVAL, BAD(DEL_MEMBERS), F_DOM,
 	  F_U32(PARTITION, 1), F_BIN(DEL_MEMBERS, "\x18", 1)),
 
+	R("no channel named", CHANNEL_GET, EINVAL, MISSING(CHANNEL), F_DOM, F_U32(PARTITION, 1)),
+	R("channel of no partition", CHANNEL_GET, EINVAL, MISSING(PARTITION), F_DOM,
+	  F_U32(CHANNEL, 1)),
+	R("unknown channel", CHANNEL_GET, ENOENT, BAD(CHANNEL), F_DOM, F_U32(PARTITION, 1),
+	  F_U32(CHANNEL, 1)),
+	R("channel 2048", CHANNEL_GET, MALFORMED, BAD(CHANNEL), F_DOM, F_U32(PARTITION, 1),
+	  F_U32(CHANNEL, 2048)),
+	R("channel in an unknown partition", CHANNEL_CREATE, ENOENT, BAD(PARTITION), F_DOM,
+	  F_U32(PARTITION, 9)),
+	R("channel in no partition", CHANNEL_CREATE, EINVAL, MISSING(PARTITION), F_DOM),
+	R("channel with a mode of 01000", CHANNEL_CREATE, MALFORMED, BAD(MODE), F_DOM,
+	  F_U32(PARTITION, 1), F_U32(MODE, 01000)),
+	R("channel of uid -1", CHANNEL_CREATE, EINVAL, BAD(UID), F_DOM, F_U32(PARTITION, 1),
+	  F_U32(UID, ~0U)),
+	R("delete no channel", CHANNEL_DELETE, EINVAL, MISSING(CHANNEL), F_DOM,
+	  F_U32(PARTITION, 1)),
+	R("delete unknown channel", CHANNEL_DELETE, ENOENT, BAD(CHANNEL), F_DOM,
+	  F_U32(PARTITION, 1), F_U32(CHANNEL, 0)),
+
 	R("no rank", ENDPOINT_GET, EINVAL, MISSING(RANK), F_DOM),
 	R("rank beyond the world", ENDPOINT_GET, EINVAL, BAD(RANK), F_DOM, F_U32(RANK, 4)),
 	R("rank beyond all", ENDPOINT_GET, MALFORMED, BAD(RANK), F_DOM, F_U32(RANK, 1024)),
@@ -949,7 +968,8 @@ TEST_F(nl, broken_messages)
 	int cmd;
 
 	/* commands that do not exist, and the event, which is none */
-	for (cmd = VFAB_CMD_EVENT; cmd < 256; cmd++) {
+	for (cmd = VFAB_CMD_EVENT; cmd < 256;
+	     cmd = cmd == VFAB_CMD_EVENT ? VFAB_CMD_MAX + 1 : cmd + 1) {
 		vft_req(&req, nl, cmd, NLM_F_ACK);
 		EXPECT_EQ(-EOPNOTSUPP, vft_call(nl, &req, NULL, NULL));
 	}

@@ -877,6 +877,35 @@ int vft_partition_del(const struct vft_domain *dom, uint32_t id, uint32_t first,
 	return partition_set(dom, id, VFAB_A_DEL_MEMBERS, first, count);
 }
 
+int vft_channel_create(const struct vft_domain *dom, uint32_t partition, uint32_t channel,
+		       uint32_t mode, uint32_t uid, uint32_t gid)
+{
+	struct vft_req req;
+
+	req_domain(&req, dom, VFAB_CMD_CHANNEL_CREATE);
+	vft_put_u32(&req, VFAB_A_PARTITION, partition);
+	vft_put_u32(&req, VFAB_A_CHANNEL, channel);
+	if (mode) {
+		vft_put_u32(&req, VFAB_A_MODE, mode);
+		vft_put_u32(&req, VFAB_A_UID, uid);
+		vft_put_u32(&req, VFAB_A_GID, gid);
+	}
+	return call_simple(&req);
+}
+
+int vft_channel_delete(const struct vft_domain *dom, uint32_t partition, uint32_t channel,
+		       bool force)
+{
+	struct vft_req req;
+
+	req_domain(&req, dom, VFAB_CMD_CHANNEL_DELETE);
+	vft_put_u32(&req, VFAB_A_PARTITION, partition);
+	vft_put_u32(&req, VFAB_A_CHANNEL, channel);
+	if (force)
+		vft_put_flag(&req, VFAB_A_FORCE);
+	return call_simple(&req);
+}
+
 int vft_evict(const struct vft_domain *dom, uint32_t rank)
 {
 	struct vft_req req;
@@ -936,9 +965,9 @@ int vft_detach(int fd)
 	return do_ioctl(fd, VFAB_IOC_DETACH, NULL);
 }
 
-int vft_join_part(const struct vft_domain *dom, uint32_t partition, uint32_t rank)
+static int attach_or_close(int fd, uint32_t rank)
 {
-	int fd = vft_open(dom, partition), ret;
+	int ret;
 
 	if (fd < 0)
 		return fd;
@@ -950,9 +979,36 @@ int vft_join_part(const struct vft_domain *dom, uint32_t partition, uint32_t ran
 	return fd;
 }
 
+int vft_join_part(const struct vft_domain *dom, uint32_t partition, uint32_t rank)
+{
+	return attach_or_close(vft_open(dom, partition), rank);
+}
+
 int vft_join(const struct vft_domain *dom, uint32_t rank)
 {
 	return vft_join_part(dom, 0, rank);
+}
+
+const char *vft_channel_path(const struct vft_domain *dom, uint32_t partition,
+			     uint32_t channel)
+{
+	static __thread char path[64];
+
+	snprintf(path, sizeof(path), "/dev/vfabric/%u.%u.%u", dom->id, partition, channel);
+	return path;
+}
+
+int vft_open_channel(const struct vft_domain *dom, uint32_t partition, uint32_t channel)
+{
+	int fd = open(vft_channel_path(dom, partition, channel), O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int vft_join_channel(const struct vft_domain *dom, uint32_t partition, uint32_t channel,
+		     uint32_t rank)
+{
+	return attach_or_close(vft_open_channel(dom, partition, channel), rank);
 }
 
 int vft_alloc(int fd, uint64_t size, uint64_t tag, uint32_t access, uint64_t *handle)

@@ -195,6 +195,11 @@ int vft_partition_create(const struct vft_domain *dom, uint32_t id, const char *
 int vft_partition_delete(const struct vft_domain *dom, uint32_t id);
 int vft_partition_add(const struct vft_domain *dom, uint32_t id, uint32_t first, uint32_t count);
 int vft_partition_del(const struct vft_domain *dom, uint32_t id, uint32_t first, uint32_t count);
+/* @mode 0: the domain's mode, uid and gid */
+int vft_channel_create(const struct vft_domain *dom, uint32_t partition, uint32_t channel,
+		       uint32_t mode, uint32_t uid, uint32_t gid);
+int vft_channel_delete(const struct vft_domain *dom, uint32_t partition, uint32_t channel,
+		       bool force);
 int vft_evict(const struct vft_domain *dom, uint32_t rank);
 /* an attribute of endpoint-get, ~0 on error or where it is absent */
 uint64_t vft_endpoint_get(const struct vft_domain *dom, uint32_t rank, int attr);
@@ -206,6 +211,11 @@ int vft_attach(int fd, uint32_t rank);
 int vft_detach(int fd);
 int vft_join(const struct vft_domain *dom, uint32_t rank);	/* open and attach */
 int vft_join_part(const struct vft_domain *dom, uint32_t partition, uint32_t rank);
+const char *vft_channel_path(const struct vft_domain *dom, uint32_t partition,
+			     uint32_t channel);		/* static buffer */
+int vft_open_channel(const struct vft_domain *dom, uint32_t partition, uint32_t channel);
+int vft_join_channel(const struct vft_domain *dom, uint32_t partition, uint32_t channel,
+		     uint32_t rank);
 int vft_alloc(int fd, uint64_t size, uint64_t tag, uint32_t access, uint64_t *handle);
 int vft_free(int fd, uint64_t handle);
 int vft_lookup(int fd, uint32_t rank, uint64_t tag, uint64_t deadline, uint64_t *handle);

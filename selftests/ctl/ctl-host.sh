@@ -23,6 +23,9 @@ partition create
 partition delete
 partition show
 partition set
+channel create
+channel delete
+channel show
 endpoint show
 endpoint set
 endpoint evict

@@ -46,6 +46,9 @@ static const struct {
 	{ EACCES,
 	  "the rank is not in this partition, or more access was asked for than the window gives: see 'vfabctl partition show'"
 	},
+	{ EPERM,
+	  "the rank is in another channel of the partition: open the file of its channel (see 'vfabctl endpoint show' and 'vfabctl channel show')"
+	},
 	{ ENOENT, "no such window: the handle or tag is unknown, or was freed" },
 	{ EEXIST, "the endpoint has a window of this tag already: free it, or take another tag" },
 	{ EHOSTUNREACH,

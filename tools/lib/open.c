@@ -12,6 +12,27 @@
 #include <unistd.h>
 #include "vfab_int.h"
 
+/* No such file: which command makes it? */
+static int missing(const char *path)
+{
+	unsigned int id, part, ch;
+
+	switch (sscanf(path, VFAB_DEV_DIR "/%u.%u.%u", &id, &part, &ch)) {
+	case 3:
+		return vfabi_fail(ENOENT,
+				  "%s does not exist: 'vfabctl channel create dom%u/part%u %u' makes it, once there is such a partition ('vfabctl partition show')",
+				  path, id, part, ch);
+	case 2:
+		return vfabi_fail(ENOENT,
+				  "%s does not exist: 'vfabctl partition create dom%u %u' makes it, once there is such a domain ('vfabctl domain show')",
+				  path, id, part);
+	default:
+		return vfabi_fail(ENOENT,
+				  "%s does not exist: 'vfabctl domain show' lists the domains that do",
+				  path);
+	}
+}
+
 static int open_path(const char *path, struct vfab_info *info)
 {
 	int fd, ret;
@@ -28,9 +49,7 @@ static int open_path(const char *path, struct vfab_info *info)
 			if (access(VFAB_DEV_DIR, F_OK))
 				return vfabi_fail(ENOENT, VFAB_DEV_DIR
 						  " does not exist: load the module ('modprobe vfabric') and create a domain ('vfabctl domain create')");
-			return vfabi_fail(ENOENT,
-					  "%s does not exist: 'vfabctl domain show' lists the domains that do",
-					  path);
+			return missing(path);
 		default:
 			ret = errno;
 			return vfabi_fail(ret, "%s: %s", path, strerror(ret));
@@ -51,7 +70,10 @@ static int open_path(const char *path, struct vfab_info *info)
 	return fd;
 }
 
-/* "7", "dom7", and either with ".partition": the file's name, or NULL. */
+/*
+ * "7", "dom7", and either with ".partition" or ".partition.channel": the
+ * file's name, or NULL.
+ */
 static const char *file_of(const char *domain)
 {
 	const char *p = domain;

@@ -67,8 +67,9 @@ const char *vfab_strerror(int err);
 /**
  * vfab_find - find a domain without attaching to it
  * @domain: a number, "dom" and a number, a name, or the path of a device file;
- *	a number may be followed by ".partition". NULL: the environment
- *	variable VFAB_DOMAIN, else the only domain there is.
+ *	a number may be followed by ".partition" or ".partition.channel".
+ *	NULL: the environment variable VFAB_DOMAIN, else the only domain there
+ *	is.
  * @path: receives the path of the device file, or NULL
  * @len: bytes at @path
  * @info: receives what the file leads to, or NULL
@@ -174,6 +175,9 @@ int vfab_lookup(struct vfab_ep *ep, uint32_t rank, uint64_t tag,
  *	VFAB_LOSS_ABSORB, where all of it reads all ones until the caller
  *	stores to it. With VFAB_LOSS_ABSORB, look at vfab_peer() after each
  *	read that matters.
+ *
+ * EPERM: the owner is in another channel of the partition; after vfab_lookup(),
+ * the sentence of vfab_strerror() names the file to open.
  */
 int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
 		enum vfab_loss loss, struct vfab_mem *mem);
@@ -187,7 +191,7 @@ int vfab_release(struct vfab_ep *ep, struct vfab_mem *mem);
  * Adds one to the doorbell's count; enters the kernel only if somebody sleeps
  * on it, and at the first call for a peer, to map its doorbells.
  * EHOSTUNREACH: the peer is lost, the ring may not have arrived. EACCES: it is
- * in another partition.
+ * in another partition. EPERM: it is in another channel.
  */
 int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector);
 

@@ -24,7 +24,8 @@ struct vfab_ep {
 	struct vfab_info info;
 	const struct vfab_view *view;
 	struct vfabi_bell *bells;	/* by rank */
-	pthread_mutex_t lock;		/* of the mapping of bells, of tombs */
+	pthread_mutex_t lock;		/* of the mapping of bells, of tombs, of found */
+	struct vfab_lookup found;	/* the last one that found something */
 	int64_t spin;
 	uint32_t yields;
 	bool policy_fixed;		/* VFAB_WAIT was given */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /* Windows: exported, looked up, imported. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -136,7 +137,35 @@ int vfab_lookup(struct vfab_ep *ep, uint32_t rank, uint64_t tag,
 		}
 	}
 	*handle = l.handle;
+	pthread_mutex_lock(&ep->lock);
+	ep->found = l;
+	pthread_mutex_unlock(&ep->lock);
 	return 0;
+}
+
+/* The import was refused: which file admits to the window's channel? */
+static int other_channel(struct vfab_ep *ep, uint64_t handle)
+{
+	uint32_t partition = ep->view->partition;
+	struct vfab_lookup l;
+	char where[32], file[32];
+
+	pthread_mutex_lock(&ep->lock);
+	l = ep->found;
+	pthread_mutex_unlock(&ep->lock);
+	if (l.handle != handle)
+		return vfabi_fail(EPERM, "window %#llx: %s", (unsigned long long)handle,
+				  vfabi_errno(EPERM));
+	snprintf(where, sizeof(where), "channel %u", l.channel);
+	snprintf(file, sizeof(file), "%u.%u.%u", ep->info.domain, partition, l.channel);
+	if (l.channel == VFAB_CHANNEL_NONE) {
+		strcpy(where, "no channel");
+		snprintf(file, sizeof(file), partition ? "%u.%u" : "%u", ep->info.domain,
+			 partition);
+	}
+	return vfabi_fail(EPERM,
+			  "rank %u exports in %s of partition %u: open " VFAB_DEV_DIR "/%s (VFAB_DOMAIN=%s)",
+			  l.rank, where, partition, file, file);
 }
 
 int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
@@ -149,10 +178,13 @@ int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
 	void *addr;
 	int ret;
 
-	if (ioctl(ep->fd, VFAB_IOC_IMPORT, &i))
+	if (ioctl(ep->fd, VFAB_IOC_IMPORT, &i)) {
+		if (errno == EPERM)
+			return other_channel(ep, handle);
 		return vfabi_fail(errno, "window %#llx: %s",
 				  (unsigned long long)handle,
 				  vfabi_errno(errno));
+	}
 	ret = vfabi_map(ep->fd, i.cookie, i.size,
 			PROT_READ | (i.access & VFAB_ACCESS_WRITE ? PROT_WRITE : 0),
 			&addr);

@@ -14,6 +14,7 @@ _vfabctl_verbs() {
 	case $1 in
 	domain)		echo create delete show set wait ;;
 	partition)	echo create delete show set ;;
+	channel)	echo create delete show ;;
 	endpoint)	echo show set evict ;;
 	switch|port|link|system) echo show set ;;
 	window)		echo show ;;
@@ -28,9 +29,10 @@ _vfabctl_options() {
 		echo --size --planes --rate --latency --uuid --mode --user --group \
 			--peer-death --retry-timeout --mem-limit ;;
 	"domain set")		echo --peer-death --retry-timeout --mem-limit ;;
-	"domain delete")	echo --force ;;
+	"domain delete"|"channel delete") echo --force ;;
 	"domain wait"|wait*)	echo --for --timeout ;;
 	"partition create")	echo --name --members ;;
+	"channel create")	echo --mode --user --group ;;
 	"partition set")	echo --add --del ;;
 	"window show")		echo --rank --handle ;;
 	"route show")		echo --dest ;;
@@ -43,7 +45,7 @@ _vfabctl_options() {
 # _vfabctl_parts OBJECT: what may follow the domain in an address
 _vfabctl_parts() {
 	case $1 in
-	partition)	echo part ;;
+	partition|channel) echo part ;;
 	endpoint|window) echo ep ;;
 	switch|route)	echo sw ;;
 	port|link)	echo ep sw ;;
@@ -74,7 +76,7 @@ _vfabctl_position() {
 
 _vfabctl() {
 	local cur=$2 prev=$3 object='' verb='' position=0 words='' i
-	local objects='domain partition endpoint window switch port link route topo monitor wait system'
+	local objects='domain partition channel endpoint window switch port link route topo monitor wait system'
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in

@@ -5,6 +5,17 @@
 
 static const char *const peer_death[] = { "revoke", "keep", NULL };
 
+/* Who may open a device file */
+void out_access(struct ctx *c, const struct vfab_nl_msg *msg)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%04o", get32(msg, VFAB_A_MODE));
+	out_str(c, "mode", "mode", text);
+	out_uint(c, "uid", "uid", get(msg, VFAB_A_UID));
+	out_uint(c, "gid", "gid", get(msg, VFAB_A_GID));
+}
+
 int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 {
 	struct ctx *c = ctx;
@@ -23,10 +34,7 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 	out_rate(c, "rate", "rate", get(msg, VFAB_A_RATE));
 	out_uint(c, "latency", "latency", get(msg, VFAB_A_LATENCY));
 	out_text(c, " ns");
-	snprintf(text, sizeof(text), "%04o", get32(msg, VFAB_A_MODE));
-	out_str(c, "mode", "mode", text);
-	out_uint(c, "uid", "uid", get(msg, VFAB_A_UID));
-	out_uint(c, "gid", "gid", get(msg, VFAB_A_GID));
+	out_access(c, msg);
 	out_str(c, "peer_death", "peer-death",
 		WORD(peer_death, get32(msg, VFAB_A_PEER_DEATH)));
 	out_uint(c, "retry_timeout", "retry-timeout", get(msg, VFAB_A_RETRY_TIMEOUT));

@@ -74,6 +74,15 @@ static void out_holder(struct ctx *c, const struct vfab_nl_msg *msg)
 	out_uint(c, "imports", "imports", get(msg, VFAB_A_IMPORTS));
 }
 
+/* An access group of the partition, or none */
+void out_channel(struct ctx *c, const struct vfab_nl_msg *msg)
+{
+	if (has(msg, VFAB_A_CHANNEL))
+		out_uint(c, "channel", "channel", get(msg, VFAB_A_CHANNEL));
+	else
+		out_null(c, "channel", NULL, NULL);
+}
+
 static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 {
 	uint32_t state = get32(msg, VFAB_A_FABRIC_STATE);
@@ -98,6 +107,7 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 	out_text(c, "/%u", get32(msg, VFAB_A_PLANES));
 	out_uint(c, "planes", NULL, get(msg, VFAB_A_PLANES));
 	out_holder(c, msg);
+	out_channel(c, msg);
 	item_end(c);
 	return 0;
 }

@@ -9,7 +9,7 @@
 
 static const char *const objects[] = {
 	"domain", "partition", "endpoint", "window", "switch", "port", "link",
-	"route", "system",
+	"route", "system", "channel",
 };
 
 static const char *const actions[] = {
@@ -36,6 +36,14 @@ static bool concerns(const struct addr *a, const struct vfab_nl_msg *msg)
 	return has(msg, VFAB_A_DOMAIN) && get32(msg, VFAB_A_DOMAIN) == a->id;
 }
 
+/* Is the partition part of the object's address? */
+static bool names_partition(const struct vfab_nl_msg *msg)
+{
+	uint32_t object = get32(msg, VFAB_A_OBJECT);
+
+	return object == VFAB_OBJ_PARTITION || object == VFAB_OBJ_CHANNEL;
+}
+
 static void event_addr(char *addr, size_t len, const struct vfab_nl_msg *msg)
 {
 	static const struct {
@@ -57,8 +65,10 @@ static void event_addr(char *addr, size_t len, const struct vfab_nl_msg *msg)
 		if (has(msg, parts[i].attr))
 			n += snprintf(addr + n, len - n, "/%s%u", parts[i].prefix,
 				      get32(msg, parts[i].attr));
-	if (has(msg, VFAB_A_PARTITION) && get(msg, VFAB_A_OBJECT) == VFAB_OBJ_PARTITION)
-		snprintf(addr + n, len - n, "/part%u", get32(msg, VFAB_A_PARTITION));
+	if (has(msg, VFAB_A_PARTITION) && names_partition(msg))
+		n += snprintf(addr + n, len - n, "/part%u", get32(msg, VFAB_A_PARTITION));
+	if (get(msg, VFAB_A_OBJECT) == VFAB_OBJ_CHANNEL)
+		snprintf(addr + n, len - n, "/ch%u", get32(msg, VFAB_A_CHANNEL));
 }
 
 /* An attribute that is a number and may be absent. */
@@ -84,7 +94,9 @@ static void show_event(struct ctx *c, const struct vfab_nl_msg *msg)
 		out_str(c, "name", object == VFAB_OBJ_DOMAIN ? "name" : NULL,
 			get_str(msg, VFAB_A_DOMAIN_NAME));
 	out_maybe(c, msg, VFAB_A_PARTITION, "partition",
-		  object == VFAB_OBJ_PARTITION ? NULL : "partition");
+		  names_partition(msg) ? NULL : "partition");
+	out_maybe(c, msg, VFAB_A_CHANNEL, "channel",
+		  object == VFAB_OBJ_CHANNEL ? NULL : "channel");
 	out_maybe(c, msg, VFAB_A_RANK, "rank", NULL);
 	out_maybe(c, msg, VFAB_A_SWITCH, "switch", NULL);
 	out_maybe(c, msg, VFAB_A_PORT, "port", NULL);

@@ -25,6 +25,7 @@ struct nlmsghdr *request(struct ctx *c, uint8_t cmd, const struct addr *a)
 	put_u32(req, VFAB_A_SWITCH, a->sw);
 	put_u32(req, VFAB_A_PORT, a->port);
 	put_u32(req, VFAB_A_PARTITION, a->part);
+	put_u32(req, VFAB_A_CHANNEL, a->chan);
 	return req;
 }
 
@@ -141,4 +142,9 @@ void device_path(char path[64], uint32_t domain, uint32_t partition)
 		snprintf(path, 64, VFAB_DEV_DIR "/%u.%u", domain, partition);
 	else
 		snprintf(path, 64, VFAB_DEV_DIR "/%u", domain);
+}
+
+void channel_path(char path[64], uint32_t domain, uint32_t partition, uint32_t channel)
+{
+	snprintf(path, 64, VFAB_DEV_DIR "/%u.%u.%u", domain, partition, channel);
 }

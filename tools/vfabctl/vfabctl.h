@@ -66,7 +66,8 @@ struct verb {
 	const char *help;
 };
 
-extern const struct verb domain_verbs[], partition_verbs[], endpoint_verbs[],
+extern const struct verb domain_verbs[], partition_verbs[], channel_verbs[],
+	endpoint_verbs[],
 	window_verbs[], switch_verbs[], port_verbs[], link_verbs[], route_verbs[],
 	topo_verbs[], monitor_verbs[], wait_verbs[], system_verbs[];
 
@@ -97,6 +98,7 @@ enum {
 	ADDR_SW = 1 << 4,		/* dom0/sw3 */
 	ADDR_SW_PORT = 1 << 5,		/* dom0/sw3/p5 */
 	ADDR_PART = 1 << 6,		/* dom0/part1 */
+	ADDR_CHAN = 1 << 7,		/* dom0/part1/ch3 */
 };
 
 /**
@@ -108,7 +110,7 @@ struct addr {
 	unsigned int kind;
 	char name[VFAB_NAME_LEN + 1];
 	uint32_t id;
-	int rank, sw, port, part;
+	int rank, sw, port, part, chan;
 };
 
 int args_parse(struct ctx *c, int argc, char **argv, const struct opt *opts,
@@ -163,6 +165,7 @@ static inline bool has(const struct vfab_nl_msg *msg, uint16_t attr)
 
 bool get_bit(const struct nlattr *bitmap, unsigned int bit);
 void device_path(char path[64], uint32_t domain, uint32_t partition);
+void channel_path(char path[64], uint32_t domain, uint32_t partition, uint32_t channel);
 
 /*
  * print.c: each value has a JSON key and a label that stands before it in
@@ -195,6 +198,8 @@ const char *word(const char *const *words, size_t n, uint32_t value);
 
 /* What several objects' files need of each other */
 void out_link(struct ctx *c, const struct vfab_nl_msg *msg);			/* link.c */
+void out_access(struct ctx *c, const struct vfab_nl_msg *msg);	/* domain.c */
+void out_channel(struct ctx *c, const struct vfab_nl_msg *msg);	/* endpoint.c */
 int show_domain(const struct vfab_nl_msg *msg, void *ctx); /* domain.c */
 int64_t now_ms(void);					/* wait.c */
 int wait_run(struct ctx *c, int argc, char **argv);

@@ -16,6 +16,7 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 	out_str(c, "access", "access", access & VFAB_ACCESS_WRITE ? "rw" : "r");
 	out_ranks(c, "importers", "importers", vfab_nl_attr(msg, VFAB_A_IMPORTERS));
 	out_uint(c, "imports", "imports", get(msg, VFAB_A_IMPORT_COUNT));
+	out_channel(c, msg);
 	item_end(c);
 	return 0;
 }

@@ -2,10 +2,13 @@
 /*
  * vfabric: data plane of a scale-up memory fabric.
  *
- * Open /dev/vfabric/<domain> (the default partition) or
- * /dev/vfabric/<domain>.<partition> for reading and writing (else EACCES),
- * then ATTACH: one open file is one endpoint. All values are in host byte
- * order; sizes and offsets are bytes; deadlines are absolute CLOCK_MONOTONIC
+ * Open /dev/vfabric/<domain> (the default partition),
+ * /dev/vfabric/<domain>.<partition>, or the file of a channel of a partition,
+ * /dev/vfabric/<domain>.<partition>.<channel>, for reading and writing (else
+ * EACCES), then ATTACH: one open file is one endpoint. Endpoints use one
+ * another's windows and doorbells within one channel; those that came by a
+ * partition's own file are in none, and use those in none. Reachability, losses
+ * and events are the partition's. All values are in host byte order; sizes and offsets are bytes; deadlines are absolute CLOCK_MONOTONIC
  * times in nanoseconds.
  *
  * What each errno means, for every ioctl of this header:
@@ -23,6 +26,7 @@
  * EACCES       ATTACH: the rank is not in this file's partition; else: the rank
  *              is not in this endpoint's partition, or more access is asked for
  *              than the window gives
+ * EPERM        the rank is in another channel of this partition
  * ENOENT       no such handle, tag or cookie: unknown, stale or freed
  * EEXIST       the endpoint has a window of this tag already
  * EHOSTUNREACH no route leads to that rank (link, switch, routing table), or
@@ -47,6 +51,7 @@
 #define VFAB_MAX_WORLD		1024	/* endpoints in a domain */
 #define VFAB_MAX_PLANES		64	/* ports of an endpoint */
 #define VFAB_NAME_LEN		32	/* of a domain or partition, NUL apart */
+#define VFAB_CHANNELS		2048	/* of a partition: 0 .. 2047 */
 #define VFAB_VECTORS		64	/* doorbell vectors of an endpoint */
 #define VFAB_RANK_ANY		0xffffffffU
 #define VFAB_NO_DEADLINE	(~0ULL)	/* wait until something happens */
@@ -83,6 +88,11 @@ enum vfab_loss {
  * @window_max:	largest window, bytes
  * @uuid:	the domain's UUID
  * @name:	the domain's name, NUL-terminated
+ * @channel:	of the partition that the file admits to, or VFAB_CHANNEL_NONE
+ * @node:	own node, or VFAB_NODE_NONE before ATTACH
+ * @nodes:	nodes that the domain models; its ranks are divided evenly among
+ *		them, in order
+ * @pad:	0
  */
 struct vfab_info {
 	__u32 abi;
@@ -97,7 +107,14 @@ struct vfab_info {
 	__u64 window_max;
 	__u8 uuid[16];
 	char name[40];
+	__u32 channel;
+	__u32 node;
+	__u32 nodes;
+	__u32 pad;
 };
+
+#define VFAB_CHANNEL_NONE	0xffffffffU
+#define VFAB_NODE_NONE		0xffffffffU
 
 /**
  * struct vfab_attach - take an endpoint
@@ -158,6 +175,9 @@ struct vfab_window_free {
  * @size:	out: bytes
  * @access:	out: greatest access
  * @pad:	0
+ * @channel:	out: the peer's channel, or VFAB_CHANNEL_NONE; IMPORT is refused
+ *		(EPERM) unless it is one's own
+ * @pad2:	0
  *
  * Without waiting: ENOENT when there is no such window. EHOSTUNREACH when the
  * route to the rank is or gets lost, EACCES when a partition border comes
@@ -172,12 +192,14 @@ struct vfab_lookup {
 	__u64 size;
 	__u32 access;
 	__u32 pad;
+	__u32 channel;
+	__u32 pad2;
 };
 
 /**
  * struct vfab_import - get the right to map a window
- * @handle:	of a window of a reachable endpoint in the same partition, or
- *		of one's own
+ * @handle:	of a window of a reachable endpoint in the same partition and
+ *		channel, or of one's own
  * @access:	VFAB_ACCESS_READ, or READ | WRITE; at most what the window gives
  * @loss:	enum vfab_loss
  * @cookie:	out: mmap() offset of the window's first byte; 2 MiB-aligned,
@@ -213,7 +235,7 @@ struct vfab_release {
  * @cookie:	out: mmap() offset of the page of counts; the page of armed
  *		words follows at cookie + page size. Map one page at a time.
  *
- * Counts may be written by every peer in the partition, armed words only by
+ * Counts may be written by every peer in the channel, armed words only by
  * the endpoint itself (mapping them writable elsewhere is EACCES).
  * Word of vector v: byte v * VFAB_BELL_STRIDE of the page, 64 bits.
  *

@@ -41,6 +41,50 @@ static void find(uint32_t rank)
 	EQUAL(again.domain, info.domain);
 }
 
+/* Which file admits to the channel: the sentence names it. */
+static void channels(uint32_t rank)
+{
+	struct vfab_ep *three, *none;
+	struct vfab_info info;
+	struct vfab_mem mem, got;
+	char spec[32], file[64];
+	uint64_t handle;
+
+	(void)rank;
+	EQUAL(vfabctl("channel create %s/part0 3", domain), 0);
+	EQUAL(vfab_find(domain, NULL, 0, &info), 0);
+	EQUAL(info.channel, VFAB_CHANNEL_NONE);
+	snprintf(spec, sizeof(spec), "dom%u.0.3", info.domain);
+	snprintf(file, sizeof(file), "/dev/vfabric/%u.0.3 ", info.domain);
+	EQUAL(vfab_open(&three, spec, 5), 0);
+	EQUAL(vfab_info(three)->channel, 3);
+	EQUAL(vfab_open(&none, domain, 6), 0);
+	EQUAL(vfab_window_alloc(three, 4096, TAG, VFAB_ACCESS_WRITE, &mem), 0);
+	EQUAL(vfab_lookup(none, 5, TAG, 0, &handle), 0);
+	EQUAL(vfab_import(none, handle, VFAB_ACCESS_READ, VFAB_LOSS_SIGBUS, &got), -EPERM);
+	CHECK(says(-EPERM, "rank 5 exports in channel 3 of partition 0: open"));
+	CHECK(says(-EPERM, file));
+	EQUAL(vfab_ring(none, 5, 0), -EPERM);
+	CHECK(says(-EPERM, "rank 5"));
+	CHECK(says(-EPERM, "vfabctl channel show"));
+	EQUAL(vfab_window_alloc(none, 4096, TAG + 1, VFAB_ACCESS_WRITE, &mem), 0);
+	EQUAL(vfab_lookup(three, 6, TAG + 1, 0, &handle), 0);
+	EQUAL(vfab_import(three, handle, VFAB_ACCESS_READ, VFAB_LOSS_SIGBUS, &got), -EPERM);
+	CHECK(says(-EPERM, "in no channel"));
+	vfab_close(none);
+	EQUAL(vfab_open(&none, spec, 6), 0);
+	EQUAL(vfab_lookup(none, 5, TAG, 0, &handle), 0);
+	EQUAL(vfab_import(none, handle, VFAB_ACCESS_READ, VFAB_LOSS_SIGBUS, &got), 0);
+	vfab_close(none);
+	vfab_close(three);
+	EQUAL(vfabctl("channel delete %s/part0/ch3", domain), 0);
+	EQUAL(vfab_find(spec, NULL, 0, NULL), -ENOENT);
+	CHECK(says(-ENOENT, "vfabctl channel create"));
+	snprintf(spec, sizeof(spec), "%u.7", info.domain);
+	EQUAL(vfab_find(spec, NULL, 0, NULL), -ENOENT);
+	CHECK(says(-ENOENT, "vfabctl partition create"));
+}
+
 static void closed(uint32_t rank)
 {
 	struct vfab_info info;
@@ -269,6 +313,7 @@ static void view(uint32_t rank)
 const struct test device_tests[] = {
 	{ "find", 1, find, 0 },
 	{ "find_closed", 1, closed, 0 },
+	{ "channels", 1, channels, 0 },
 	{ "env", 1, env, 0 },
 	{ "open", 1, opening, 0 },
 	{ "window", 2, windows, 0 },
