@@ -37,9 +37,13 @@ static int vf_ioc_info(struct vf_holder *h, void *arg)
 		.view_cookie = VF_COOKIE_VIEW,
 		.window_max = VF_WINDOW_MAX,
 		.channel = h->gate->channel,
+		.node = VFAB_NODE_NONE,
+		.nodes = dom->nodes,
 	};
-	if (READ_ONCE(h->state) == VF_HOLDER_ATTACHED)
+	if (READ_ONCE(h->state) == VF_HOLDER_ATTACHED) {
 		info->rank = h->rank;
+		info->node = vf_node_of(dom, h->rank);
+	}
 	export_uuid(info->uuid, &dom->uuid);
 	strscpy(info->name, dom->name, sizeof(info->name));
 	return 0;

@@ -164,6 +164,7 @@ static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg)
 	xa_init_flags(&dom->windows, XA_FLAGS_ALLOC1);
 	INIT_DELAYED_WORK(&dom->settle, vf_settle_work);
 	dom->access = cfg->access;
+	dom->nodes = cfg->nodes;
 	dom->peer_death = cfg->peer_death;
 	dom->retry_ms = cfg->retry_ms;
 	dom->mem_limit = cfg->mem_limit;

@@ -141,6 +141,15 @@ int vf_nl_get_access(struct sk_buff *skb, struct genl_info *info, bool restricte
 	return 0;
 }
 
+int vf_nl_node(struct genl_info *info, struct vf_domain *dom, u32 *node)
+{
+	if (info->attrs[VFAB_A_RANK])
+		return vf_nl_refuse(info, VFAB_A_NODE, -EINVAL,
+				    "give a rank or a node, not both");
+	return vf_nl_index(info, VFAB_A_NODE, dom->nodes, "",
+			   "the node is not below the domain's number of nodes", node);
+}
+
 static struct vf_domain *vf_nl_find(struct net *net, struct nlattr **attrs,
 				    struct netlink_ext_ack *extack)
 {
@@ -350,6 +359,7 @@ static int vf_nl_fill_notice(struct sk_buff *skb, struct vf_domain *dom,
 					  VFAB_A_PAD))) ||
 	       vf_nl_put_if(skb, VFAB_A_PARTITION, n->partition) ||
 	       vf_nl_put_if(skb, VFAB_A_CHANNEL, n->channel) ||
+	       vf_nl_put_if(skb, VFAB_A_NODE, n->node) ||
 	       vf_nl_put_if(skb, VFAB_A_RANK, n->rank) ||
 	       vf_nl_put_if(skb, VFAB_A_SWITCH, n->sw) ||
 	       vf_nl_put_if(skb, VFAB_A_PORT, n->port) ||

@@ -58,6 +58,7 @@ void vf_nl_unlock(struct vf_domain *dom);
 int vf_nl_index(struct genl_info *info, int attr, u32 limit, const char *need,
 		const char *range, u32 *value);
 int vf_nl_rank(struct genl_info *info, struct vf_domain *dom, u32 *rank);
+int vf_nl_node(struct genl_info *info, struct vf_domain *dom, u32 *node);
 int vf_nl_reply(struct sk_buff *skb, struct genl_info *info,
 		struct vf_domain *dom, vf_nl_fill_t fill, unsigned long index);
 int vf_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,

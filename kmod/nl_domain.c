@@ -29,7 +29,8 @@ static int vf_nl_fill_domain(const struct vf_nl_to *to, struct vf_domain *dom,
 		nla_put_u64_64bit(skb, VFAB_A_MEM_USED,
 				  atomic64_read(&dom->mem_used), VFAB_A_PAD) ||
 		nla_put_u32(skb, VFAB_A_ATTACHED, dom->attached) ||
-		nla_put_u64_64bit(skb, VFAB_A_GENERATION, dom->generation, VFAB_A_PAD));
+		nla_put_u64_64bit(skb, VFAB_A_GENERATION, dom->generation, VFAB_A_PAD) ||
+		nla_put_u32(skb, VFAB_A_NODES, dom->nodes));
 }
 
 static int vf_nl_walk_domain(const struct vf_nl_to *to, struct vf_domain *dom,
@@ -97,6 +98,10 @@ static int vf_nl_domain_config(struct sk_buff *skb, struct genl_info *info,
 	}
 	cfg->world = nla_get_u32(attrs[VFAB_A_WORLD]);
 	cfg->planes = vf_nl_u32(info, VFAB_A_PLANES, VF_DEFAULT_PLANES);
+	cfg->nodes = vf_nl_u32(info, VFAB_A_NODES, 1);
+	if (cfg->world % cfg->nodes)
+		return vf_nl_refuse(info, VFAB_A_NODES, -EINVAL,
+				    "the number of nodes must divide the world size");
 	cfg->rate = vf_nl_u32(info, VFAB_A_RATE, VF_DEFAULT_RATE);
 	cfg->latency = vf_nl_u32(info, VFAB_A_LATENCY, VF_DEFAULT_LATENCY);
 	cfg->peer_death = vf_nl_u32(info, VFAB_A_PEER_DEATH, VFAB_PEER_DEATH_REVOKE);

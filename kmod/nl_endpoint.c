@@ -73,6 +73,7 @@ static int vf_nl_fill_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
 				  VFAB_A_PAD) ||
 		nla_put_u32(skb, VFAB_A_IMPORTS, h ? h->nimports : 0) ||
 		(h && vf_nl_put_channel(skb, h)) ||
+		nla_put_u32(skb, VFAB_A_NODE, vf_node_of(dom, rank)) ||
 		(h && vf_nl_put_process(to, h)));
 }
 
@@ -112,30 +113,41 @@ int vfabric_nl_endpoint_get_dumpit(struct sk_buff *skb, struct netlink_callback 
 	return vf_nl_dump(skb, cb, vf_nl_walk_endpoint);
 }
 
+/* The held ones among those that a request names: one, or those of a node. */
+static int vf_nl_held_ranks(struct genl_info *info, struct vf_domain *dom,
+			    unsigned long *ranks)
+{
+	bool whole_node = info->attrs[VFAB_A_NODE];
+	u32 index, i;
+	int ret;
+
+	ret = whole_node ? vf_nl_node(info, dom, &index) : vf_nl_rank(info, dom, &index);
+	if (ret)
+		return ret;
+	for (i = 0; i < dom->topo.world; i++)
+		if ((whole_node ? vf_node_of(dom, i) : i) == index && vf_nl_holder(dom, i))
+			__set_bit(i, ranks);
+	if (!bitmap_empty(ranks, dom->topo.world))
+		return 0;
+	return whole_node ? vf_nl_refuse(info, VFAB_A_NODE, -ENOTCONN,
+					 "nothing holds an endpoint of this node") :
+			    vf_nl_refuse(info, VFAB_A_RANK, -ENOTCONN,
+					 "nothing holds this endpoint");
+}
+
 int vfabric_nl_endpoint_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
 	struct vf_domain *dom = vf_nl_write(skb, info);
-	u32 rank;
 	int ret;
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
-	ret = vf_nl_rank(info, dom, &rank);
-	if (ret)
-		goto unlock;
-	if (!info->attrs[VFAB_A_EVICT]) {
+	ret = vf_nl_held_ranks(info, dom, ranks);
+	if ((!ret || ret == -ENOTCONN) && !info->attrs[VFAB_A_EVICT])
 		ret = vf_nl_refuse(info, -1, -EINVAL, "nothing to set: give evict");
-		goto unlock;
-	}
-	if (!vf_nl_holder(dom, rank)) {
-		ret = vf_nl_refuse(info, VFAB_A_RANK, -ENOTCONN,
-				   "nothing holds this endpoint");
-		goto unlock;
-	}
-	__set_bit(rank, ranks);
-	vf_holders_evict(dom, ranks);
-unlock:
+	if (!ret)
+		vf_holders_evict(dom, ranks);
 	vf_nl_unlock(dom);
 	return ret;
 }

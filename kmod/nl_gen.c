@@ -35,7 +35,7 @@ const struct nla_policy vfabric_domain_get_nl_policy[VFAB_A_DOMAIN_NAME + 1] = {
 };
 
 /* VFAB_CMD_DOMAIN_CREATE - do */
-const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_LATENCY + 1] = {
+const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_NODES + 1] = {
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_UUID] = NLA_POLICY_EXACT_LEN(16),
 	[VFAB_A_WORLD] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
@@ -48,6 +48,7 @@ const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_LATENCY + 1] = {
 	[VFAB_A_MEM_LIMIT] = { .type = NLA_U64, },
 	[VFAB_A_RATE] = { .type = NLA_U32, },
 	[VFAB_A_LATENCY] = { .type = NLA_U32, },
+	[VFAB_A_NODES] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
 };
 
 /* VFAB_CMD_DOMAIN_DELETE - do */
@@ -106,11 +107,12 @@ const struct nla_policy vfabric_endpoint_get_nl_policy[VFAB_A_RANK + 1] = {
 };
 
 /* VFAB_CMD_ENDPOINT_SET - do */
-const struct nla_policy vfabric_endpoint_set_nl_policy[VFAB_A_EVICT + 1] = {
+const struct nla_policy vfabric_endpoint_set_nl_policy[VFAB_A_NODE + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
 	[VFAB_A_EVICT] = { .type = NLA_FLAG, },
+	[VFAB_A_NODE] = NLA_POLICY_MAX(NLA_U32, 1023),
 };
 
 /* VFAB_CMD_WINDOW_GET - do */
@@ -164,12 +166,13 @@ const struct nla_policy vfabric_link_get_nl_policy[VFAB_A_SWITCH + 1] = {
 };
 
 /* VFAB_CMD_LINK_SET - do */
-const struct nla_policy vfabric_link_set_nl_policy[VFAB_A_UP + 1] = {
+const struct nla_policy vfabric_link_set_nl_policy[VFAB_A_NODE + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
 	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
 	[VFAB_A_UP] = NLA_POLICY_MAX(NLA_U8, 1),
+	[VFAB_A_NODE] = NLA_POLICY_MAX(NLA_U32, 1023),
 };
 
 /* VFAB_CMD_ROUTE_GET - do */
@@ -252,7 +255,7 @@ const struct genl_ops vfabric_nl_ops[25] = {
 		.cmd		= VFAB_CMD_DOMAIN_CREATE,
 		.doit		= vfabric_nl_domain_create_doit,
 		.policy		= vfabric_domain_create_nl_policy,
-		.maxattr	= VFAB_A_LATENCY,
+		.maxattr	= VFAB_A_NODES,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{
@@ -308,7 +311,7 @@ const struct genl_ops vfabric_nl_ops[25] = {
 		.cmd		= VFAB_CMD_ENDPOINT_SET,
 		.doit		= vfabric_nl_endpoint_set_doit,
 		.policy		= vfabric_endpoint_set_nl_policy,
-		.maxattr	= VFAB_A_EVICT,
+		.maxattr	= VFAB_A_NODE,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{
@@ -357,7 +360,7 @@ const struct genl_ops vfabric_nl_ops[25] = {
 		.cmd		= VFAB_CMD_LINK_SET,
 		.doit		= vfabric_nl_link_set_doit,
 		.policy		= vfabric_link_set_nl_policy,
-		.maxattr	= VFAB_A_UP,
+		.maxattr	= VFAB_A_NODE,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{

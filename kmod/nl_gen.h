@@ -17,7 +17,7 @@ extern const struct nla_policy vfabric_system_set_nl_policy[VFAB_A_NETNS_MODE + 
 
 extern const struct nla_policy vfabric_domain_get_nl_policy[VFAB_A_DOMAIN_NAME + 1];
 
-extern const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_LATENCY + 1];
+extern const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_NODES + 1];
 
 extern const struct nla_policy vfabric_domain_delete_nl_policy[VFAB_A_FORCE + 1];
 
@@ -33,7 +33,7 @@ extern const struct nla_policy vfabric_partition_set_nl_policy[VFAB_A_DEL_MEMBER
 
 extern const struct nla_policy vfabric_endpoint_get_nl_policy[VFAB_A_RANK + 1];
 
-extern const struct nla_policy vfabric_endpoint_set_nl_policy[VFAB_A_EVICT + 1];
+extern const struct nla_policy vfabric_endpoint_set_nl_policy[VFAB_A_NODE + 1];
 
 extern const struct nla_policy vfabric_window_get_nl_policy[VFAB_A_HANDLE + 1];
 
@@ -47,7 +47,7 @@ extern const struct nla_policy vfabric_port_set_nl_policy[VFAB_A_UP + 1];
 
 extern const struct nla_policy vfabric_link_get_nl_policy[VFAB_A_SWITCH + 1];
 
-extern const struct nla_policy vfabric_link_set_nl_policy[VFAB_A_UP + 1];
+extern const struct nla_policy vfabric_link_set_nl_policy[VFAB_A_NODE + 1];
 
 extern const struct nla_policy vfabric_route_get_nl_policy[VFAB_A_DEST + 1];
 

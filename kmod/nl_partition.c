@@ -262,6 +262,9 @@ int vfabric_nl_partition_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
+static const char vf_held_channel[] =
+	"endpoints are in the channel: stop their processes, or force it";
+
 static bool vf_nl_in_channel(struct vf_domain *dom, u32 rank, struct vf_gate *gate)
 {
 	struct vf_holder *h = rcu_dereference_protected(dom->eps[rank].holder,
@@ -444,8 +447,7 @@ int vfabric_nl_channel_delete_doit(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(gate)) {
 		ret = PTR_ERR(gate);
 	} else if (gate->held && !info->attrs[VFAB_A_FORCE]) {
-		ret = vf_nl_refuse(info, VFAB_A_CHANNEL, -EBUSY,
-			"endpoints are in the channel: stop their processes, or force it");
+		ret = vf_nl_refuse(info, VFAB_A_CHANNEL, -EBUSY, vf_held_channel);
 	} else {
 		vf_nl_channel_ranks(dom, gate, ranks);
 		vf_holders_evict(dom, ranks);

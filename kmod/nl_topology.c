@@ -212,7 +212,8 @@ static int vf_nl_set_links(struct sk_buff *skb, struct genl_info *info,
 		return vf_nl_refuse(info, -1, -EINVAL, vf_need_up);
 	n->up = nla_get_u8(info->attrs[VFAB_A_UP]);
 	for (r = 0; r < dom->topo.world; r++) {
-		if (rank >= 0 && r != rank)
+		if ((rank >= 0 && r != rank) ||
+		    (n->node >= 0 && vf_node_of(dom, r) != n->node))
 			continue;
 		__set_bit(r, ranks);
 		for (s = 0; s < dom->topo.planes; s++)
@@ -239,9 +240,13 @@ int vfabric_nl_link_set_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = vf_nl_switch(info, dom, &value);
 		n.sw = value;
 	}
-	if (!ret && n.rank < 0 && n.sw < 0)
+	if (!ret && info->attrs[VFAB_A_NODE]) {
+		ret = vf_nl_node(info, dom, &value);
+		n.node = value;
+	}
+	if (!ret && n.rank < 0 && n.sw < 0 && n.node < 0)
 		ret = vf_nl_refuse(info, -1, -EINVAL,
-				   "name links by rank, by switch or by both");
+				   "name links by rank or node, by switch or by both");
 	if (!ret)
 		ret = vf_nl_set_links(skb, info, dom, n.rank, n.sw, &n);
 	vf_nl_unlock(dom);

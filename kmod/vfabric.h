@@ -170,6 +170,7 @@ struct vf_domain {
 	u64 mem_limit;			/* 0: none */
 	atomic64_t mem_used;
 	u32 attached;
+	u32 nodes;			/* divides topo.world */
 	u64 generation;			/* topology, tables, partitions */
 	u32 dump_seq;			/* anything that a dump shows */
 	u64 loss_seq;
@@ -360,6 +361,7 @@ struct vf_domain_config {
 	u32 rate;
 	u32 latency;
 	struct vf_access access;
+	u32 nodes;
 	u32 peer_death;
 	u32 retry_ms;
 	u64 mem_limit;
@@ -382,6 +384,13 @@ bool vf_domain_visible(const struct vf_domain *dom, const struct net *net);
 bool vf_netns_shared(void);
 void vf_set_netns_shared(bool shared);
 bool vf_name_valid(const char *name);
+
+/* The node that a rank belongs to: ranks are divided evenly, in order. */
+static inline u32 vf_node_of(const struct vf_domain *dom, u32 rank)
+{
+	return rank / (dom->topo.world / dom->nodes);
+}
+
 bool vf_domain_charge(struct vf_domain *dom, u64 bytes);
 void vf_domain_changed(struct vf_domain *dom);
 
@@ -500,7 +509,7 @@ void vf_netlink_exit(void);
  */
 struct vf_notice {
 	int object, action, reason;
-	int partition, channel, rank, sw, port, dest, up, shared;
+	int partition, channel, node, rank, sw, port, dest, up, shared;
 	const struct vf_change *chg;
 	const unsigned long *members;
 };
@@ -508,7 +517,7 @@ struct vf_notice {
 void vf_notify(struct vf_domain *dom, const struct vf_notice *n);
 
 #define VF_NOTICE(obj, act, why) { .object = (obj), .action = (act), \
-	.reason = (why), .partition = -1, .channel = -1, .rank = -1, .sw = -1, \
-	.port = -1, .dest = -1, .up = -1, .shared = -1 }
+	.reason = (why), .partition = -1, .channel = -1, .node = -1, .rank = -1, \
+	.sw = -1, .port = -1, .dest = -1, .up = -1, .shared = -1 }
 
 #endif

@@ -613,6 +613,8 @@ int vft_domain_create(struct vft_domain *dom, uint32_t world, const struct vft_o
 		vft_put_u32(&req, VFAB_A_PEER_DEATH, opt->peer_death);
 	if (opt->retry_ms)
 		vft_put_u32(&req, VFAB_A_RETRY_TIMEOUT, opt->retry_ms);
+	if (opt->nodes)
+		vft_put_u32(&req, VFAB_A_NODES, opt->nodes);
 	if (opt->mem_limit)
 		vft_put_u64(&req, VFAB_A_MEM_LIMIT, opt->mem_limit);
 	ret = vft_call(vft_nl(), &req, created, dom);
@@ -913,6 +915,26 @@ int vft_evict(const struct vft_domain *dom, uint32_t rank)
 	req_domain(&req, dom, VFAB_CMD_ENDPOINT_SET);
 	vft_put_u32(&req, VFAB_A_RANK, rank);
 	vft_put_flag(&req, VFAB_A_EVICT);
+	return call_simple(&req);
+}
+
+int vft_evict_node(const struct vft_domain *dom, uint32_t node)
+{
+	struct vft_req req;
+
+	req_domain(&req, dom, VFAB_CMD_ENDPOINT_SET);
+	vft_put_u32(&req, VFAB_A_NODE, node);
+	vft_put_flag(&req, VFAB_A_EVICT);
+	return call_simple(&req);
+}
+
+int vft_link_node(const struct vft_domain *dom, uint32_t node, bool up)
+{
+	struct vft_req req;
+
+	req_domain(&req, dom, VFAB_CMD_LINK_SET);
+	vft_put_u32(&req, VFAB_A_NODE, node);
+	vft_put_u8(&req, VFAB_A_UP, up);
 	return call_simple(&req);
 }
 

@@ -168,6 +168,7 @@ struct vft_options {
 	uint32_t peer_death;
 	uint32_t retry_ms;
 	uint64_t mem_limit;
+	uint32_t nodes;		/* 0: default */
 };
 
 extern bool vft_quiet;			/* do not say why one could not be created */
@@ -201,6 +202,8 @@ int vft_channel_create(const struct vft_domain *dom, uint32_t partition, uint32_
 int vft_channel_delete(const struct vft_domain *dom, uint32_t partition, uint32_t channel,
 		       bool force);
 int vft_evict(const struct vft_domain *dom, uint32_t rank);
+int vft_evict_node(const struct vft_domain *dom, uint32_t node);
+int vft_link_node(const struct vft_domain *dom, uint32_t node, bool up);
 /* an attribute of endpoint-get, ~0 on error or where it is absent */
 uint64_t vft_endpoint_get(const struct vft_domain *dom, uint32_t rank, int attr);
 

@@ -26,6 +26,7 @@ partition set
 channel create
 channel delete
 channel show
+node show
 endpoint show
 endpoint set
 endpoint evict

@@ -164,8 +164,8 @@ static int other_channel(struct vfab_ep *ep, uint64_t handle)
 			 partition);
 	}
 	return vfabi_fail(EPERM,
-			  "rank %u exports in %s of partition %u: open " VFAB_DEV_DIR "/%s (VFAB_DOMAIN=%s)",
-			  l.rank, where, partition, file, file);
+			  "rank %u exports in %s of partition %u: open %s/%s (VFAB_DOMAIN=%s)",
+			  l.rank, where, partition, VFAB_DEV_DIR, file, file);
 }
 
 int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,

@@ -380,6 +380,7 @@ static const char *example(unsigned int allowed)
 		{ ADDR_SW_PORT, "dom0/sw3/p5" },
 		{ ADDR_PART, "dom0/part1" },
 		{ ADDR_CHAN, "dom0/part1/ch3" },
+		{ ADDR_NODE, "dom0/node3" },
 	};
 	size_t i;
 
@@ -399,7 +400,8 @@ static const char *example(unsigned int allowed)
  */
 struct addr arg_addr(struct ctx *c, const char *text, unsigned int allowed)
 {
-	struct addr a = { .rank = -1, .sw = -1, .port = -1, .part = -1, .chan = -1 };
+	struct addr a = { .rank = -1, .sw = -1, .port = -1, .part = -1, .chan = -1,
+			  .node = -1 };
 	const char *part;
 	uint64_t id;
 	size_t len;
@@ -423,6 +425,7 @@ struct addr arg_addr(struct ctx *c, const char *text, unsigned int allowed)
 		len = strcspn(++part, "/");
 		if (!component(c, part, len, "ep", VFAB_MAX_WORLD - 1, &a.rank) &&
 		    !component(c, part, len, "sw", VFAB_MAX_PLANES - 1, &a.sw) &&
+		    !component(c, part, len, "node", VFAB_MAX_WORLD - 1, &a.node) &&
 		    !component(c, part, len, "part", MAX_PARTITION, &a.part) &&
 		    !(a.part >= 0 &&
 		      component(c, part, len, "ch", VFAB_CHANNELS - 1, &a.chan)) &&
@@ -432,7 +435,9 @@ struct addr arg_addr(struct ctx *c, const char *text, unsigned int allowed)
 			      example(allowed));
 	}
 
-	if (a.part >= 0)
+	if (a.node >= 0)
+		a.kind = a.rank >= 0 || a.sw >= 0 || a.port >= 0 || a.part >= 0 ? 0 : ADDR_NODE;
+	else if (a.part >= 0)
 		a.kind = a.rank >= 0 || a.sw >= 0 || a.port >= 0 ? 0 :
 			 a.chan < 0 ? ADDR_PART : ADDR_CHAN;
 	else if (a.rank >= 0 && a.sw >= 0)

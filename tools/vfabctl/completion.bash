@@ -17,7 +17,7 @@ _vfabctl_verbs() {
 	channel)	echo create delete show ;;
 	endpoint)	echo show set evict ;;
 	switch|port|link|system) echo show set ;;
-	window)		echo show ;;
+	window|node)	echo show ;;
 	route)		echo show set trace ;;
 	esac
 }
@@ -26,7 +26,7 @@ _vfabctl_verbs() {
 _vfabctl_options() {
 	case "$1 $2" in
 	"domain create")
-		echo --size --planes --rate --latency --uuid --mode --user --group \
+		echo --size --planes --nodes --rate --latency --uuid --mode --user --group \
 			--peer-death --retry-timeout --mem-limit ;;
 	"domain set")		echo --peer-death --retry-timeout --mem-limit ;;
 	"domain delete"|"channel delete") echo --force ;;
@@ -46,9 +46,12 @@ _vfabctl_options() {
 _vfabctl_parts() {
 	case $1 in
 	partition|channel) echo part ;;
-	endpoint|window) echo ep ;;
+	endpoint)	echo ep node ;;
+	window)		echo ep ;;
+	node)		echo node ;;
 	switch|route)	echo sw ;;
-	port|link)	echo ep sw ;;
+	port)		echo ep sw ;;
+	link)		echo ep node sw ;;
 	esac
 }
 
@@ -76,7 +79,7 @@ _vfabctl_position() {
 
 _vfabctl() {
 	local cur=$2 prev=$3 object='' verb='' position=0 words='' i
-	local objects='domain partition channel endpoint window switch port link route topo monitor wait system'
+	local objects='domain partition channel node endpoint window switch port link route topo monitor wait system'
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in

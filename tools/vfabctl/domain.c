@@ -27,6 +27,7 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 	out_uuid(c, "uuid", "uuid", vfab_nl_attr(msg, VFAB_A_UUID));
 	out_uint(c, "size", "size", get(msg, VFAB_A_WORLD));
 	out_uint(c, "planes", "planes", get(msg, VFAB_A_PLANES));
+	out_uint(c, "nodes", "nodes", get(msg, VFAB_A_NODES));
 	out_uint(c, "attached", "attached", get(msg, VFAB_A_ATTACHED));
 	device_path(text, get32(msg, VFAB_A_DOMAIN), 0);
 	out_str(c, "device", "device", text);
@@ -89,13 +90,14 @@ static void policy_put(struct nlmsghdr *req, const struct policy *p)
 static int create(struct ctx *c, int argc, char **argv)
 {
 	const char *size = NULL, *planes = NULL, *uuid = NULL, *mode = NULL;
-	const char *user = NULL, *group = NULL, *rate = NULL, *latency = NULL;
-	int64_t v_size, v_planes = -1, v_mode = -1, v_user = -1, v_group = -1;
+	const char *nodes = NULL, *user = NULL, *group = NULL, *rate = NULL, *latency = NULL;
+	int64_t v_size, v_planes = -1, v_nodes = -1, v_mode = -1, v_user = -1, v_group = -1;
 	int64_t v_rate = -1, v_latency = -1;
 	struct policy policy = { 0 };
 	const struct opt opts[] = {
 		{ "size", &size, NULL },
 		{ "planes", &planes, NULL },
+		{ "nodes", &nodes, NULL },
 		{ "uuid", &uuid, NULL },
 		{ "mode", &mode, NULL },
 		{ "user", &user, NULL },
@@ -126,6 +128,8 @@ static int create(struct ctx *c, int argc, char **argv)
 	v_size = arg_uint(c, "world size", size, 1, VFAB_MAX_WORLD);
 	if (planes)
 		v_planes = arg_uint(c, "number of planes", planes, 1, VFAB_MAX_PLANES);
+	if (nodes)
+		v_nodes = arg_uint(c, "number of nodes", nodes, 1, VFAB_MAX_WORLD);
 	if (uuid)
 		arg_uuid(c, uuid, v_uuid);
 	if (mode)
@@ -147,6 +151,7 @@ static int create(struct ctx *c, int argc, char **argv)
 		mnl_attr_put(req, VFAB_A_UUID, sizeof(v_uuid), v_uuid);
 	put_u32(req, VFAB_A_WORLD, v_size);
 	put_u32(req, VFAB_A_PLANES, v_planes);
+	put_u32(req, VFAB_A_NODES, v_nodes);
 	put_u32(req, VFAB_A_MODE, v_mode);
 	put_u32(req, VFAB_A_UID, v_user);
 	put_u32(req, VFAB_A_GID, v_group);
@@ -203,6 +208,8 @@ const struct verb domain_verbs[] = {
 	  "partition that holds every endpoint, and print it.\n"
 	  "\n"
 	  "  --planes P           switches, and ports of each endpoint: 1 to 64 (18)\n"
+	  "  --nodes N            nodes that share the endpoints evenly, in order: a divisor\n"
+	  "                       of the size (1)\n"
 	  "  --rate MBPS          of a link, 10^6 bytes per second and direction\n"
 	  "  --latency NS         of a path, one way, in nanoseconds\n"
 	  "  --uuid UUID          random if it is not given\n"

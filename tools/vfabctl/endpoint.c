@@ -92,6 +92,7 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 	item(c, "dom%u/ep%u", get32(msg, VFAB_A_DOMAIN), get32(msg, VFAB_A_RANK));
 	out_uint(c, "domain", NULL, get(msg, VFAB_A_DOMAIN));
 	out_uint(c, "rank", NULL, get(msg, VFAB_A_RANK));
+	out_uint(c, "node", "node", get(msg, VFAB_A_NODE));
 	out_uuid(c, "clusterUuid", NULL, vfab_nl_attr(msg, VFAB_A_UUID));
 	if (has(msg, VFAB_A_PARTITION))
 		out_uint(c, "cliqueId", "partition", get(msg, VFAB_A_PARTITION));
@@ -136,7 +137,7 @@ static int evict(struct ctx *c, int argc, char **argv)
 	struct addr a;
 
 	args_parse(c, argc, argv, NULL, 1, 1, pos);
-	a = arg_addr(c, pos[0], ADDR_EP);
+	a = arg_addr(c, pos[0], ADDR_EP | ADDR_NODE);
 	return send_evict(c, &a);
 }
 
@@ -147,7 +148,7 @@ static int set(struct ctx *c, int argc, char **argv)
 	struct addr a;
 
 	args_parse(c, argc, argv, NULL, 2, 2, pos);
-	a = arg_addr(c, pos[0], ADDR_EP);
+	a = arg_addr(c, pos[0], ADDR_EP | ADDR_NODE);
 	arg_word(c, "what to do,", pos[1], what);
 	return send_evict(c, &a);
 }
@@ -157,9 +158,9 @@ const struct verb endpoint_verbs[] = {
 	  "Show one endpoint, those of a domain, or all. JSON uses NVML's names:\n"
 	  "clusterUuid, cliqueId, state, status, healthMask, healthSummary. Who holds an\n"
 	  "endpoint is shown to admins only." },
-	{ "set", set, "D/epR evict",
+	{ "set", set, "{D/epR | D/nodeK} evict",
 	  "The same as evict." },
-	{ "evict", evict, "D/epR",
-	  "End an endpoint as if its holder had exited." },
+	{ "evict", evict, "D/epR | D/nodeK",
+	  "End an endpoint, or in one step all of a node, as if its holder had exited." },
 	{ NULL, NULL, NULL, NULL }
 };

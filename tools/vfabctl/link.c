@@ -76,7 +76,7 @@ static int set(struct ctx *c, int argc, char **argv)
 	bool up;
 
 	args_parse(c, argc, argv, NULL, 2, 2, pos);
-	a = link_addr(c, pos[0], LINK_ADDRS);
+	a = link_addr(c, pos[0], LINK_ADDRS | ADDR_NODE);
 	up = arg_up(c, pos[1]);
 	mnl_attr_put_u8(request(c, VFAB_CMD_LINK_SET, &a), VFAB_A_UP, up);
 	return ask_change(c);
@@ -85,8 +85,8 @@ static int set(struct ctx *c, int argc, char **argv)
 const struct verb link_verbs[] = {
 	{ "show list ls", show, "[D | D/epR | D/swK | D/epR/swK]",
 	  "Show one link, or those of an endpoint, switch or domain, or all." },
-	{ "set", set, "{D/epR | D/swK | D/epR/swK} up|down",
-	  "Take one link, all of an endpoint or all of a switch up or down, in one step.\n"
+	{ "set", set, "{D/epR | D/nodeK | D/swK | D/epR/swK} up|down",
+	  "Take one link, all of an endpoint, node or switch up or down, in one step.\n"
 	  "D/epR/pK and D/swK/pR, the ports at its ends, name a link as well. Prints how\n"
 	  "many routes (ordered pairs of endpoints) changed, and how many were lost." },
 	{ NULL, NULL, NULL, NULL }

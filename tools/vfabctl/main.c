@@ -23,6 +23,7 @@ static const struct object {
 	{ "domain", domain_verbs, "scale-up domains" },
 	{ "partition part", partition_verbs, "sets of endpoints that may reach one another" },
 	{ "channel ch", channel_verbs, "access groups of a partition" },
+	{ "node", node_verbs, "nodes, each with its share of the ranks" },
 	{ "endpoint ep", endpoint_verbs, "the ranks' places, and who holds them" },
 	{ "window", window_verbs, "exported memory, and who has imported it" },
 	{ "switch sw", switch_verbs, "switches, one per plane" },
@@ -111,9 +112,9 @@ static void general_help(void)
 	     "  -h, --help     print help\n"
 	     "\n"
 	     "Objects are addressed as dom0, dom0/ep5, dom0/ep5/p3, dom0/sw3, dom0/sw3/p5\n"
-	     "dom0/part1 and dom0/part1/ch3; instead of dom0, the domain's name or 0 will\n"
-	     "do. Objects and verbs may be abbreviated; add, del and list are create, delete\n"
-	     "and show.\n"
+	     "dom0/part1, dom0/part1/ch3 and dom0/node3; instead of dom0, the domain's name\n"
+	     "or 0 will do. Objects and verbs may be abbreviated; add, del and list are\n"
+	     "create, delete and show.\n"
 	     "\n"
 	     "exit status: 0 done, 1 refused or the answer is no, 2 wrong usage or no\n"
 	     "module, 3 timed out");

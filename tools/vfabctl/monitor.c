@@ -50,6 +50,7 @@ static void event_addr(char *addr, size_t len, const struct vfab_nl_msg *msg)
 		uint16_t attr;
 		const char *prefix;
 	} parts[] = {
+		{ VFAB_A_NODE, "node" },
 		{ VFAB_A_RANK, "ep" },
 		{ VFAB_A_SWITCH, "sw" },
 		{ VFAB_A_PORT, "p" },
@@ -97,6 +98,7 @@ static void show_event(struct ctx *c, const struct vfab_nl_msg *msg)
 		  names_partition(msg) ? NULL : "partition");
 	out_maybe(c, msg, VFAB_A_CHANNEL, "channel",
 		  object == VFAB_OBJ_CHANNEL ? NULL : "channel");
+	out_maybe(c, msg, VFAB_A_NODE, "node", NULL);
 	out_maybe(c, msg, VFAB_A_RANK, "rank", NULL);
 	out_maybe(c, msg, VFAB_A_SWITCH, "switch", NULL);
 	out_maybe(c, msg, VFAB_A_PORT, "port", NULL);

@@ -26,6 +26,7 @@ struct nlmsghdr *request(struct ctx *c, uint8_t cmd, const struct addr *a)
 	put_u32(req, VFAB_A_PORT, a->port);
 	put_u32(req, VFAB_A_PARTITION, a->part);
 	put_u32(req, VFAB_A_CHANNEL, a->chan);
+	put_u32(req, VFAB_A_NODE, a->node);
 	return req;
 }
 

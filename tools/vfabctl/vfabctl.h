@@ -67,7 +67,7 @@ struct verb {
 };
 
 extern const struct verb domain_verbs[], partition_verbs[], channel_verbs[],
-	endpoint_verbs[],
+	node_verbs[], endpoint_verbs[],
 	window_verbs[], switch_verbs[], port_verbs[], link_verbs[], route_verbs[],
 	topo_verbs[], monitor_verbs[], wait_verbs[], system_verbs[];
 
@@ -99,6 +99,7 @@ enum {
 	ADDR_SW_PORT = 1 << 5,		/* dom0/sw3/p5 */
 	ADDR_PART = 1 << 6,		/* dom0/part1 */
 	ADDR_CHAN = 1 << 7,		/* dom0/part1/ch3 */
+	ADDR_NODE = 1 << 8,		/* dom0/node3 */
 };
 
 /**
@@ -110,7 +111,7 @@ struct addr {
 	unsigned int kind;
 	char name[VFAB_NAME_LEN + 1];
 	uint32_t id;
-	int rank, sw, port, part, chan;
+	int rank, sw, port, part, chan, node;
 };
 
 int args_parse(struct ctx *c, int argc, char **argv, const struct opt *opts,

@@ -46,9 +46,9 @@ static const char usage[] =
 "  -h, --help            show this and exit\n"
 "      --version         show the version and exit\n"
 "\n"
-"The processes find VFAB_DOMAIN, VFAB_RANK, VFAB_WORLD_SIZE and VFAB_RANKS in\n"
-"their environment, and RANK, WORLD_SIZE and LOCAL_RANK for programs that look\n"
-"for those. Without -n and --ranks, the whole domain is used.\n"
+"The processes find VFAB_DOMAIN, VFAB_RANK, VFAB_WORLD_SIZE, VFAB_RANKS, VFAB_NODE\n"
+"and VFAB_LOCAL_RANK in their environment, and RANK, WORLD_SIZE and LOCAL_RANK for\n"
+"programs that look for those. Without -n and --ranks, the whole domain is used.\n"
 "\n"
 "Exit status: 0 if all processes succeed; else that of the first that failed\n"
 "(128 + n if signal n ended it); 2 wrong usage or setup; 3 timed out.\n";
@@ -70,6 +70,7 @@ struct proc {
 static struct {
 	struct proc *proc;
 	uint32_t n, alive;
+	uint32_t share;		/* ranks of a node */
 	const char *domain;
 	double timeout, grace;
 	bool keep_going, label, quiet;
@@ -111,6 +112,17 @@ static void put_env(const char *name, uint32_t value)
 	setenv(name, text, 1);
 }
 
+/* Place among the job's processes of the same node */
+static uint32_t local_rank(uint32_t i)
+{
+	uint32_t k, place = 0;
+
+	for (k = 0; k < i; k++)
+		if (job.proc[k].rank / job.share == job.proc[i].rank / job.share)
+			place++;
+	return place;
+}
+
 static void child(uint32_t i, char **argv, int report)
 {
 	struct proc *p = &job.proc[i];
@@ -139,6 +151,8 @@ static void child(uint32_t i, char **argv, int report)
 		setenv("VFAB_DOMAIN", job.domain, 1);
 	put_env("VFAB_RANK", p->rank);
 	put_env("VFAB_WORLD_SIZE", job.n);
+	put_env("VFAB_NODE", p->rank / job.share);
+	put_env("VFAB_LOCAL_RANK", local_rank(i));
 	put_env("RANK", i);
 	put_env("LOCAL_RANK", i);
 	put_env("WORLD_SIZE", job.n);
@@ -491,6 +505,7 @@ int main(int argc, char **argv)
 	ret = vfab_find(job.domain, NULL, 0, &info);
 	if (ret)
 		return fail("domain", vfab_strerror(ret));
+	job.share = info.world / (info.nodes ? info.nodes : 1);
 	ret = choose_ranks(n, list, info.world);
 	if (ret)
 		return ret;

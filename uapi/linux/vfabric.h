@@ -8,8 +8,10 @@
  * EACCES), then ATTACH: one open file is one endpoint. Endpoints use one
  * another's windows and doorbells within one channel; those that came by a
  * partition's own file are in none, and use those in none. Reachability, losses
- * and events are the partition's. All values are in host byte order; sizes and offsets are bytes; deadlines are absolute CLOCK_MONOTONIC
- * times in nanoseconds.
+ * and events are the partition's.
+ *
+ * All values are in host byte order; sizes and offsets are bytes; deadlines are
+ * absolute CLOCK_MONOTONIC times in nanoseconds.
  *
  * What each errno means, for every ioctl of this header:
  *
