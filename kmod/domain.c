@@ -165,6 +165,7 @@ static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg)
 	INIT_DELAYED_WORK(&dom->settle, vf_settle_work);
 	dom->access = cfg->access;
 	dom->nodes = cfg->nodes;
+	dom->part_mode = cfg->part_mode;
 	dom->peer_death = cfg->peer_death;
 	dom->retry_ms = cfg->retry_ms;
 	dom->mem_limit = cfg->mem_limit;
@@ -249,7 +250,7 @@ static int vf_domain_take_id(struct vf_domain *dom, struct net *net)
 }
 
 /**
- * vf_domain_create - make a domain, its default partition and device file
+ * vf_domain_create - make a domain and the partitions that it begins with
  * @net: the network namespace it belongs to
  * @cfg: checked for ranges by the caller
  * @extack: told why not
@@ -260,10 +261,9 @@ struct vf_domain *vf_domain_create(struct net *net,
 				   const struct vf_domain_config *cfg,
 				   struct netlink_ext_ack *extack)
 {
-	struct vf_partition *part;
+	struct vf_partition *part, *next;
 	struct vf_domain *dom;
 	int ret;
-	u32 i;
 
 	dom = vf_domain_alloc(cfg);
 	if (!dom)
@@ -299,18 +299,13 @@ struct vf_domain *vf_domain_create(struct net *net,
 	if (ret)
 		goto unlock;
 
-	part = vf_partition_create(dom, 0, "default");
-	if (IS_ERR(part)) {
-		ret = PTR_ERR(part);
+	ret = vf_partitions_create(dom);
+	if (ret) {
+		list_for_each_entry_safe(part, next, &dom->parts, node)
+			vf_partition_delete(part);
 		xa_erase(&vf_domains, dom->id);
 		goto unlock;
 	}
-	for (i = 0; i < dom->topo.world; i++) {
-		dom->eps[i].part = part;
-		dom->eps[i].was_part = part;
-	}
-	part->members = dom->topo.world;
-
 	kref_get(&dom->ref);		/* the caller's */
 	vf_ndomains++;
 	atomic_inc(&vf_seq);

@@ -30,7 +30,8 @@ static int vf_nl_fill_domain(const struct vf_nl_to *to, struct vf_domain *dom,
 				  atomic64_read(&dom->mem_used), VFAB_A_PAD) ||
 		nla_put_u32(skb, VFAB_A_ATTACHED, dom->attached) ||
 		nla_put_u64_64bit(skb, VFAB_A_GENERATION, dom->generation, VFAB_A_PAD) ||
-		nla_put_u32(skb, VFAB_A_NODES, dom->nodes));
+		nla_put_u32(skb, VFAB_A_NODES, dom->nodes) ||
+		nla_put_u32(skb, VFAB_A_PARTITION_MODE, dom->part_mode));
 }
 
 static int vf_nl_walk_domain(const struct vf_nl_to *to, struct vf_domain *dom,
@@ -102,6 +103,10 @@ static int vf_nl_domain_config(struct sk_buff *skb, struct genl_info *info,
 	if (cfg->world % cfg->nodes)
 		return vf_nl_refuse(info, VFAB_A_NODES, -EINVAL,
 				    "the number of nodes must divide the world size");
+	cfg->part_mode = vf_nl_u32(info, VFAB_A_PARTITION_MODE, VFAB_PARTITIONS_DEFAULT);
+	if (cfg->part_mode == VFAB_PARTITIONS_HGX15 && cfg->world != 8)
+		return vf_nl_refuse(info, VFAB_A_PARTITION_MODE, -EINVAL,
+				    "the partitions hgx15 are those of 8 endpoints: give a world size of 8");
 	cfg->rate = vf_nl_u32(info, VFAB_A_RATE, VF_DEFAULT_RATE);
 	cfg->latency = vf_nl_u32(info, VFAB_A_LATENCY, VF_DEFAULT_LATENCY);
 	cfg->peer_death = vf_nl_u32(info, VFAB_A_PEER_DEATH, VFAB_PEER_DEATH_REVOKE);

@@ -35,7 +35,7 @@ const struct nla_policy vfabric_domain_get_nl_policy[VFAB_A_DOMAIN_NAME + 1] = {
 };
 
 /* VFAB_CMD_DOMAIN_CREATE - do */
-const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_NODES + 1] = {
+const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_PARTITION_MODE + 1] = {
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_UUID] = NLA_POLICY_EXACT_LEN(16),
 	[VFAB_A_WORLD] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
@@ -49,6 +49,7 @@ const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_NODES + 1] = {
 	[VFAB_A_RATE] = { .type = NLA_U32, },
 	[VFAB_A_LATENCY] = { .type = NLA_U32, },
 	[VFAB_A_NODES] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
+	[VFAB_A_PARTITION_MODE] = NLA_POLICY_MAX(NLA_U32, 2),
 };
 
 /* VFAB_CMD_DOMAIN_DELETE - do */
@@ -91,12 +92,15 @@ const struct nla_policy vfabric_partition_delete_nl_policy[VFAB_A_PARTITION + 1]
 };
 
 /* VFAB_CMD_PARTITION_SET - do */
-const struct nla_policy vfabric_partition_set_nl_policy[VFAB_A_DEL_MEMBERS + 1] = {
+const struct nla_policy vfabric_partition_set_nl_policy[VFAB_A_IF_DETACHED + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_PARTITION] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_partition_range),
 	[VFAB_A_ADD_MEMBERS] = { .type = NLA_BINARY, .len = 128, },
 	[VFAB_A_DEL_MEMBERS] = { .type = NLA_BINARY, .len = 128, },
+	[VFAB_A_ACTIVE] = NLA_POLICY_MAX(NLA_U8, 1),
+	[VFAB_A_IF_DETACHED] = { .type = NLA_FLAG, },
+	[VFAB_A_FORCE] = { .type = NLA_FLAG, },
 };
 
 /* VFAB_CMD_ENDPOINT_GET - do */
@@ -255,7 +259,7 @@ const struct genl_ops vfabric_nl_ops[25] = {
 		.cmd		= VFAB_CMD_DOMAIN_CREATE,
 		.doit		= vfabric_nl_domain_create_doit,
 		.policy		= vfabric_domain_create_nl_policy,
-		.maxattr	= VFAB_A_NODES,
+		.maxattr	= VFAB_A_PARTITION_MODE,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{
@@ -297,7 +301,7 @@ const struct genl_ops vfabric_nl_ops[25] = {
 		.cmd		= VFAB_CMD_PARTITION_SET,
 		.doit		= vfabric_nl_partition_set_doit,
 		.policy		= vfabric_partition_set_nl_policy,
-		.maxattr	= VFAB_A_DEL_MEMBERS,
+		.maxattr	= VFAB_A_IF_DETACHED,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{

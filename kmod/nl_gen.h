@@ -17,7 +17,7 @@ extern const struct nla_policy vfabric_system_set_nl_policy[VFAB_A_NETNS_MODE + 
 
 extern const struct nla_policy vfabric_domain_get_nl_policy[VFAB_A_DOMAIN_NAME + 1];
 
-extern const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_NODES + 1];
+extern const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_PARTITION_MODE + 1];
 
 extern const struct nla_policy vfabric_domain_delete_nl_policy[VFAB_A_FORCE + 1];
 
@@ -29,7 +29,7 @@ extern const struct nla_policy vfabric_partition_create_nl_policy[VFAB_A_ADD_MEM
 
 extern const struct nla_policy vfabric_partition_delete_nl_policy[VFAB_A_PARTITION + 1];
 
-extern const struct nla_policy vfabric_partition_set_nl_policy[VFAB_A_DEL_MEMBERS + 1];
+extern const struct nla_policy vfabric_partition_set_nl_policy[VFAB_A_IF_DETACHED + 1];
 
 extern const struct nla_policy vfabric_endpoint_get_nl_policy[VFAB_A_RANK + 1];
 

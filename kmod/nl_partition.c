@@ -2,6 +2,9 @@
 /* Netlink: partitions, and the channels that divide them. */
 #include "netlink.h"
 
+static const char vf_fixed_sets[] =
+	"the partitions of an hgx15 domain are fixed: activate or deactivate one";
+
 static int vf_nl_fill_partition(const struct vf_nl_to *to, struct vf_domain *dom,
 				unsigned long index)
 {
@@ -12,7 +15,7 @@ static int vf_nl_fill_partition(const struct vf_nl_to *to, struct vf_domain *dom
 	u32 i;
 
 	for (i = 0; i < dom->topo.world; i++)
-		if (dom->eps[i].part == part)
+		if (part->fixed ? part->fixed >> i & 1 : dom->eps[i].part == part)
 			__set_bit(i, members);
 	hdr = vf_nl_begin(to, dom);
 	if (!hdr)
@@ -20,11 +23,14 @@ static int vf_nl_fill_partition(const struct vf_nl_to *to, struct vf_domain *dom
 	return vf_nl_end(to, hdr,
 		nla_put_u32(skb, VFAB_A_PARTITION, part->id) ||
 		nla_put_string(skb, VFAB_A_PARTITION_NAME, part->name) ||
-		nla_put_u32(skb, VFAB_A_MEMBER_COUNT, part->members) ||
+		nla_put_u32(skb, VFAB_A_MEMBER_COUNT,
+			    part->fixed ? hweight_long(part->fixed) : part->members) ||
 		vf_nl_put_bitmap(skb, VFAB_A_MEMBERS, members, dom->topo.world) ||
 		nla_put_u32(skb, VFAB_A_ATTACHED, part->held) ||
-		nla_put_u32(skb, VFAB_A_DEV_MAJOR, MAJOR(vf_devt)) ||
-		nla_put_u32(skb, VFAB_A_DEV_MINOR, part->gate->minor));
+		nla_put_u8(skb, VFAB_A_ACTIVE, !!part->gate) ||
+		(part->gate &&
+		 (nla_put_u32(skb, VFAB_A_DEV_MAJOR, MAJOR(vf_devt)) ||
+		  nla_put_u32(skb, VFAB_A_DEV_MINOR, part->gate->minor))));
 }
 
 static int vf_nl_walk_partition(const struct vf_nl_to *to, struct vf_domain *dom,
@@ -124,6 +130,8 @@ static int vf_nl_new_partition(struct genl_info *info, struct vf_domain *dom,
 	struct nlattr *a_id = info->attrs[VFAB_A_PARTITION];
 	struct nlattr *a_name = info->attrs[VFAB_A_PARTITION_NAME];
 
+	if (dom->part_mode == VFAB_PARTITIONS_HGX15)
+		return vf_nl_refuse(info, VFAB_A_PARTITION, -EPERM, vf_fixed_sets);
 	if (dom->nparts >= VF_MAX_PARTITIONS)
 		return vf_nl_refuse(info, -1, -ENOSPC,
 				    "the domain has as many partitions as it can: delete one");
@@ -198,7 +206,9 @@ int vfabric_nl_partition_delete_doit(struct sk_buff *skb, struct genl_info *info
 	part = vf_nl_partition(info, dom);
 	if (IS_ERR(part)) {
 		ret = PTR_ERR(part);
-	} else if (!part->id) {
+	} else if (part->fixed) {
+		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -EPERM, vf_fixed_sets);
+	} else if (!part->id && dom->part_mode == VFAB_PARTITIONS_DEFAULT) {
 		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -EINVAL,
 				   "the default partition goes with its domain only");
 	} else if (part->members) {
@@ -235,29 +245,137 @@ static int vf_nl_check_moves(struct genl_info *info, struct vf_domain *dom,
 	return 0;
 }
 
+/* Where asked for, those that would move are not held. */
+static int vf_nl_check_held(struct genl_info *info, struct vf_domain *dom,
+			    struct vf_partition *part, const unsigned long *add,
+			    const unsigned long *del)
+{
+	u32 i;
+
+	if (!info->attrs[VFAB_A_IF_DETACHED])
+		return 0;
+	for (i = 0; i < dom->topo.world; i++) {
+		struct vf_partition *to = test_bit(i, add) ? part : NULL;
+
+		if ((!to && !test_bit(i, del)) || dom->eps[i].part == to ||
+		    !rcu_access_pointer(dom->eps[i].holder))
+			continue;
+		return vf_nl_refuse(info, to ? VFAB_A_ADD_MEMBERS : VFAB_A_DEL_MEMBERS, -EBUSY,
+			"an endpoint to move is held: stop its process, or move it without if-detached");
+	}
+	return 0;
+}
+
+static int vf_nl_set_members(struct genl_info *info, struct vf_domain *dom,
+			     struct vf_partition *part, struct vf_notice *n)
+{
+	DECLARE_BITMAP(add, VF_MAX_WORLD) = { };
+	DECLARE_BITMAP(del, VF_MAX_WORLD) = { };
+	int ret = 0;
+
+	if (info->attrs[VFAB_A_ADD_MEMBERS])
+		ret = vf_nl_get_bitmap(info, VFAB_A_ADD_MEMBERS, dom->topo.world, add);
+	if (!ret && info->attrs[VFAB_A_DEL_MEMBERS])
+		ret = vf_nl_get_bitmap(info, VFAB_A_DEL_MEMBERS, dom->topo.world, del);
+	if (!ret)
+		ret = vf_nl_check_moves(info, dom, part, add, del);
+	if (!ret && part->fixed)
+		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -EPERM, vf_fixed_sets);
+	if (!ret)
+		ret = vf_nl_check_held(info, dom, part, add, del);
+	if (!ret)
+		vf_nl_move(dom, part, add, del, n);
+	return ret;
+}
+
+/* A sentence for each of the 15: extack keeps the pointer. */
+static const char *vf_nl_overlap(u32 id)
+{
+#define VF_OVERLAP(n) "partition " #n " is active and overlaps it: deactivate that first"
+	static const char *const text[] = {
+		VF_OVERLAP(0), VF_OVERLAP(1), VF_OVERLAP(2), VF_OVERLAP(3), VF_OVERLAP(4),
+		VF_OVERLAP(5), VF_OVERLAP(6), VF_OVERLAP(7), VF_OVERLAP(8), VF_OVERLAP(9),
+		VF_OVERLAP(10), VF_OVERLAP(11), VF_OVERLAP(12), VF_OVERLAP(13), VF_OVERLAP(14),
+	};
+#undef VF_OVERLAP
+
+	return text[id];
+}
+
+static int vf_nl_activate(struct genl_info *info, struct vf_domain *dom,
+			  struct vf_partition *part, struct vf_notice *n)
+{
+	DECLARE_BITMAP(none, VF_MAX_WORLD) = { };
+	DECLARE_BITMAP(add, VF_MAX_WORLD) = { };
+	struct vf_partition *other;
+	int ret;
+
+	if (part->gate)
+		return vf_nl_refuse(info, VFAB_A_PARTITION, -EALREADY,
+				    "the partition is active");
+	list_for_each_entry(other, &dom->parts, node)
+		if (other->gate && other->fixed & part->fixed)
+			return vf_nl_refuse(info, VFAB_A_PARTITION, -EBUSY,
+					    vf_nl_overlap(other->id));
+	ret = vf_partition_activate(part);
+	if (ret)
+		return ret;
+	bitmap_copy(add, &part->fixed, BITS_PER_LONG);
+	n->active = true;
+	vf_nl_move(dom, part, add, none, n);
+	return 0;
+}
+
+static int vf_nl_deactivate(struct genl_info *info, struct vf_domain *dom,
+			    struct vf_partition *part, struct vf_notice *n)
+{
+	DECLARE_BITMAP(none, VF_MAX_WORLD) = { };
+	DECLARE_BITMAP(del, VF_MAX_WORLD) = { };
+
+	if (!part->gate)
+		return vf_nl_refuse(info, VFAB_A_PARTITION, -EALREADY,
+				    "the partition is not active");
+	if (part->held && !info->attrs[VFAB_A_FORCE])
+		return vf_nl_refuse(info, VFAB_A_PARTITION, -EBUSY,
+			"endpoints of the partition are attached: stop their processes, or force it");
+	bitmap_copy(del, &part->fixed, BITS_PER_LONG);
+	vf_holders_evict(dom, del);
+	n->active = false;
+	vf_nl_move(dom, part, none, del, n);
+	vf_partition_deactivate(part);
+	return 0;
+}
+
+static int vf_nl_set_active(struct genl_info *info, struct vf_domain *dom,
+			    struct vf_partition *part, struct vf_notice *n)
+{
+	if (info->attrs[VFAB_A_ADD_MEMBERS] || info->attrs[VFAB_A_DEL_MEMBERS])
+		return vf_nl_refuse(info, VFAB_A_ACTIVE, -EINVAL,
+				    "give members or active, not both");
+	if (!part->fixed)
+		return vf_nl_refuse(info, VFAB_A_ACTIVE, -EOPNOTSUPP,
+			"partitions are always active, but in an hgx15 domain");
+	return nla_get_u8(info->attrs[VFAB_A_ACTIVE]) ?
+	       vf_nl_activate(info, dom, part, n) : vf_nl_deactivate(info, dom, part, n);
+}
+
 int vfabric_nl_partition_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct vf_notice n = VF_NOTICE(VFAB_OBJ_PARTITION, VFAB_ACT_CHANGED,
 				       VFAB_WHY_PARTITION);
-	DECLARE_BITMAP(add, VF_MAX_WORLD) = { };
-	DECLARE_BITMAP(del, VF_MAX_WORLD) = { };
 	struct vf_domain *dom = vf_nl_write(skb, info);
 	struct vf_partition *part;
-	int ret = 0;
+	int ret;
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
 	part = vf_nl_partition(info, dom);
 	if (IS_ERR(part))
 		ret = PTR_ERR(part);
-	if (!ret && info->attrs[VFAB_A_ADD_MEMBERS])
-		ret = vf_nl_get_bitmap(info, VFAB_A_ADD_MEMBERS, dom->topo.world, add);
-	if (!ret && info->attrs[VFAB_A_DEL_MEMBERS])
-		ret = vf_nl_get_bitmap(info, VFAB_A_DEL_MEMBERS, dom->topo.world, del);
-	if (!ret)
-		ret = vf_nl_check_moves(info, dom, part, add, del);
-	if (!ret)
-		vf_nl_move(dom, part, add, del, &n);
+	else if (info->attrs[VFAB_A_ACTIVE])
+		ret = vf_nl_set_active(info, dom, part, &n);
+	else
+		ret = vf_nl_set_members(info, dom, part, &n);
 	vf_nl_unlock(dom);
 	return ret;
 }
@@ -410,6 +528,9 @@ int vfabric_nl_channel_create_doit(struct sk_buff *skb, struct genl_info *info)
 	part = vf_nl_partition(info, dom);
 	if (IS_ERR(part))
 		ret = PTR_ERR(part);
+	else if (!part->gate)
+		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -ENODEV,
+				   "the partition is not active: activate it first");
 	if (!ret)
 		ret = vf_nl_new_channel_id(info, part, &id);
 	if (!ret)

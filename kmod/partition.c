@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Partitions: their members, and the channels that divide them. */
 #include <linux/slab.h>
+#include <uapi/linux/vfabric_netlink.h>
 #include "vfabric.h"
 
 static void vf_partition_free(struct kref *ref)
@@ -28,6 +29,36 @@ struct vf_partition *vf_partition_find(struct vf_domain *dom, u32 id)
 	return NULL;
 }
 
+static struct vf_partition *vf_partition_alloc(struct vf_domain *dom, u32 id,
+					       const char *name)
+{
+	struct vf_partition *part = kzalloc(sizeof(*part), GFP_KERNEL_ACCOUNT);
+
+	if (!part)
+		return NULL;
+	kref_init(&part->ref);
+	kref_get(&dom->ref);
+	part->dom = dom;
+	part->id = id;
+	strscpy(part->name, name, sizeof(part->name));
+	INIT_LIST_HEAD(&part->holders);
+	xa_init(&part->channels);
+	part->loss = ++dom->loss_seq;
+	return part;
+}
+
+static void vf_partition_link(struct vf_partition *part)
+{
+	struct vf_domain *dom = part->dom;
+	struct vf_partition *pos;
+
+	list_for_each_entry(pos, &dom->parts, node)
+		if (pos->id > part->id)
+			break;
+	list_add_tail(&part->node, &pos->node);
+	dom->nparts++;
+}
+
 /**
  * vf_partition_create - an empty partition and its device file
  * @dom: under its lock, or not visible yet
@@ -39,57 +70,118 @@ struct vf_partition *vf_partition_find(struct vf_domain *dom, u32 id)
 struct vf_partition *vf_partition_create(struct vf_domain *dom, u32 id,
 					 const char *name)
 {
-	struct vf_partition *part, *pos;
-	struct vf_gate *gate;
+	struct vf_partition *part = vf_partition_alloc(dom, id, name);
+	int ret;
 
-	part = kzalloc(sizeof(*part), GFP_KERNEL_ACCOUNT);
 	if (!part)
 		return ERR_PTR(-ENOMEM);
-	kref_init(&part->ref);
-	kref_get(&dom->ref);
-	part->dom = dom;
-	part->id = id;
-	strscpy(part->name, name, sizeof(part->name));
-	INIT_LIST_HEAD(&part->holders);
-	xa_init(&part->channels);
-	part->loss = ++dom->loss_seq;
-
-	gate = vf_gate_create(part, VFAB_CHANNEL_NONE, &dom->access);
-	if (IS_ERR(gate)) {
+	ret = vf_partition_activate(part);
+	if (ret) {
 		vf_partition_put(part);
-		return ERR_CAST(gate);
+		return ERR_PTR(ret);
 	}
-	part->gate = gate;
-
-	list_for_each_entry(pos, &dom->parts, node)
-		if (pos->id > id)
-			break;
-	list_add_tail(&part->node, &pos->node);
-	dom->nparts++;
+	vf_partition_link(part);
 	return part;
+}
+
+static int vf_partition_default(struct vf_domain *dom)
+{
+	struct vf_partition *part = vf_partition_create(dom, 0, "default");
+	u32 i;
+
+	if (IS_ERR(part))
+		return PTR_ERR(part);
+	for (i = 0; i < dom->topo.world; i++) {
+		dom->eps[i].part = part;
+		dom->eps[i].was_part = part;
+	}
+	part->members = dom->topo.world;
+	return 0;
+}
+
+/*
+ * The sets that a fabric manager gives to virtual machines on a board of 8
+ * GPUs with shared switches (NVIDIA Fabric Manager User Guide, "Shared NVSwitch
+ * virtualization model"), as bitmaps of ranks, by id.
+ */
+static const u8 vf_hgx15[] = {
+	0xff,
+	0x0f, 0xf0,
+	0x03, 0x0c, 0x30, 0xc0,
+	0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80,
+};
+
+static int vf_partitions_hgx15(struct vf_domain *dom)
+{
+	char name[VFAB_NAME_LEN + 1];
+	struct vf_partition *part;
+	u32 id;
+
+	for (id = 0; id < ARRAY_SIZE(vf_hgx15); id++) {
+		snprintf(name, sizeof(name), "part%u", id);
+		part = vf_partition_alloc(dom, id, name);
+		if (!part)
+			return -ENOMEM;
+		part->fixed = vf_hgx15[id];
+		vf_partition_link(part);
+	}
+	return 0;
+}
+
+/**
+ * vf_partitions_create - what a new domain begins with
+ * @dom: not visible yet
+ *
+ * Return: 0 or an errno; then @dom's list may have some, which are to be deleted.
+ */
+int vf_partitions_create(struct vf_domain *dom)
+{
+	switch (dom->part_mode) {
+	case VFAB_PARTITIONS_DEFAULT:
+		return vf_partition_default(dom);
+	case VFAB_PARTITIONS_HGX15:
+		return vf_partitions_hgx15(dom);
+	}
+	return 0;
+}
+
+/* Make its device file. */
+int vf_partition_activate(struct vf_partition *part)
+{
+	struct vf_gate *gate = vf_gate_create(part, VFAB_CHANNEL_NONE, &part->dom->access);
+
+	if (IS_ERR(gate))
+		return PTR_ERR(gate);
+	part->gate = gate;
+	return 0;
+}
+
+/* Take its device file away, and its channels. */
+void vf_partition_deactivate(struct vf_partition *part)
+{
+	struct vf_gate *gate;
+	unsigned long i;
+
+	WARN_ON_ONCE(part->held);
+	xa_for_each(&part->channels, i, gate)
+		vf_channel_delete(gate);
+	vf_gate_delete(part->gate);
+	part->gate = NULL;
 }
 
 /**
  * vf_partition_delete - remove a partition that has no held member
- * @part: under its domain's lock
+ * @part: under its domain's lock, or of one that is not visible yet
  *
  * Its channels go with it. Who attached by one of its files and was moved
  * elsewhere goes on there.
  */
 void vf_partition_delete(struct vf_partition *part)
 {
-	struct vf_domain *dom = part->dom;
-	struct vf_gate *gate;
-	unsigned long i;
-
-	lockdep_assert_held(&dom->lock);
-	WARN_ON_ONCE(part->held);
+	if (part->gate)
+		vf_partition_deactivate(part);
 	list_del(&part->node);
-	dom->nparts--;
-	xa_for_each(&part->channels, i, gate)
-		vf_channel_delete(gate);
-	vf_gate_delete(part->gate);
-	part->gate = NULL;
+	part->dom->nparts--;
 	vf_partition_put(part);
 }
 

@@ -131,7 +131,8 @@ struct vf_partition {
 	struct list_head node;		/* dom->parts */
 	u32 id;
 	char name[VFAB_NAME_LEN + 1];
-	struct vf_gate *gate;		/* its own file's */
+	struct vf_gate *gate;		/* its own file's; NULL while it is not active */
+	unsigned long fixed;		/* hgx15: its members while active; else 0 */
 	struct xarray channels;		/* id -> struct vf_gate */
 	u32 members;
 	struct list_head holders;	/* of member endpoints */
@@ -171,6 +172,7 @@ struct vf_domain {
 	atomic64_t mem_used;
 	u32 attached;
 	u32 nodes;			/* divides topo.world */
+	u32 part_mode;			/* enum vfabric_partition_mode */
 	u64 generation;			/* topology, tables, partitions */
 	u32 dump_seq;			/* anything that a dump shows */
 	u64 loss_seq;
@@ -362,6 +364,7 @@ struct vf_domain_config {
 	u32 latency;
 	struct vf_access access;
 	u32 nodes;
+	u32 part_mode;
 	u32 peer_death;
 	u32 retry_ms;
 	u64 mem_limit;
@@ -409,6 +412,9 @@ extern dev_t vf_devt;
 /* partition.c */
 struct vf_partition *vf_partition_create(struct vf_domain *dom, u32 id,
 					 const char *name);
+int vf_partitions_create(struct vf_domain *dom);
+int vf_partition_activate(struct vf_partition *part);
+void vf_partition_deactivate(struct vf_partition *part);
 void vf_partition_delete(struct vf_partition *part);
 struct vf_partition *vf_partition_find(struct vf_domain *dom, u32 id);
 void vf_partition_put(struct vf_partition *part);
@@ -509,7 +515,7 @@ void vf_netlink_exit(void);
  */
 struct vf_notice {
 	int object, action, reason;
-	int partition, channel, node, rank, sw, port, dest, up, shared;
+	int partition, channel, node, rank, sw, port, dest, up, shared, active;
 	const struct vf_change *chg;
 	const unsigned long *members;
 };
@@ -518,6 +524,7 @@ void vf_notify(struct vf_domain *dom, const struct vf_notice *n);
 
 #define VF_NOTICE(obj, act, why) { .object = (obj), .action = (act), \
 	.reason = (why), .partition = -1, .channel = -1, .node = -1, .rank = -1, \
-	.sw = -1, .port = -1, .dest = -1, .up = -1, .shared = -1 }
+	.sw = -1, .port = -1, .dest = -1, .up = -1, .shared = -1, \
+	.active = -1 }
 
 #endif

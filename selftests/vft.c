@@ -613,6 +613,8 @@ int vft_domain_create(struct vft_domain *dom, uint32_t world, const struct vft_o
 		vft_put_u32(&req, VFAB_A_PEER_DEATH, opt->peer_death);
 	if (opt->retry_ms)
 		vft_put_u32(&req, VFAB_A_RETRY_TIMEOUT, opt->retry_ms);
+	if (opt->partitions)
+		vft_put_u32(&req, VFAB_A_PARTITION_MODE, opt->partitions);
 	if (opt->nodes)
 		vft_put_u32(&req, VFAB_A_NODES, opt->nodes);
 	if (opt->mem_limit)
@@ -872,6 +874,30 @@ static int partition_set(const struct vft_domain *dom, uint32_t id, int attr, ui
 int vft_partition_add(const struct vft_domain *dom, uint32_t id, uint32_t first, uint32_t count)
 {
 	return partition_set(dom, id, VFAB_A_ADD_MEMBERS, first, count);
+}
+
+int vft_partition_add_detached(const struct vft_domain *dom, uint32_t id, uint32_t first,
+			       uint32_t count)
+{
+	struct vft_req req;
+
+	req_domain(&req, dom, VFAB_CMD_PARTITION_SET);
+	vft_put_u32(&req, VFAB_A_PARTITION, id);
+	put_members(&req, VFAB_A_ADD_MEMBERS, first, count);
+	vft_put_flag(&req, VFAB_A_IF_DETACHED);
+	return call_simple(&req);
+}
+
+int vft_partition_active(const struct vft_domain *dom, uint32_t id, bool active, bool force)
+{
+	struct vft_req req;
+
+	req_domain(&req, dom, VFAB_CMD_PARTITION_SET);
+	vft_put_u32(&req, VFAB_A_PARTITION, id);
+	vft_put_u8(&req, VFAB_A_ACTIVE, active);
+	if (force)
+		vft_put_flag(&req, VFAB_A_FORCE);
+	return call_simple(&req);
 }
 
 int vft_partition_del(const struct vft_domain *dom, uint32_t id, uint32_t first, uint32_t count)

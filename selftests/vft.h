@@ -169,6 +169,7 @@ struct vft_options {
 	uint32_t retry_ms;
 	uint64_t mem_limit;
 	uint32_t nodes;		/* 0: default */
+	uint32_t partitions;	/* VFAB_PARTITIONS_* */
 };
 
 extern bool vft_quiet;			/* do not say why one could not be created */
@@ -195,6 +196,10 @@ int vft_partition_create(const struct vft_domain *dom, uint32_t id, const char *
 			 uint32_t first, uint32_t count);
 int vft_partition_delete(const struct vft_domain *dom, uint32_t id);
 int vft_partition_add(const struct vft_domain *dom, uint32_t id, uint32_t first, uint32_t count);
+/* Refused where one of them is held */
+int vft_partition_add_detached(const struct vft_domain *dom, uint32_t id, uint32_t first,
+			       uint32_t count);
+int vft_partition_active(const struct vft_domain *dom, uint32_t id, bool active, bool force);
 int vft_partition_del(const struct vft_domain *dom, uint32_t id, uint32_t first, uint32_t count);
 /* @mode 0: the domain's mode, uid and gid */
 int vft_channel_create(const struct vft_domain *dom, uint32_t partition, uint32_t channel,

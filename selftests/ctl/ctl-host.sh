@@ -23,6 +23,8 @@ partition create
 partition delete
 partition show
 partition set
+partition activate
+partition deactivate
 channel create
 channel delete
 channel show
@@ -89,7 +91,7 @@ try "an unknown short option" 2 'no option "-x"' domain show -x
 try "an option without its value" 2 '--size wants a value' domain create d1 --size
 try "an option given twice" 2 '--size is given twice' domain create d1 --size 1 --size 2
 try "a flag with a value" 2 '--force takes no value' domain delete d1 --force=yes
-try "an ambiguous option" 2 'may be --planes or --peer-death' domain create d1 --size 1 --p 3
+try "an ambiguous option" 2 'may be --planes or --partitions' domain create d1 --size 1 --p 3
 try "an argument too many" 2 'argument "junk" is one too many' domain show d1 junk
 try "an argument missing" 2 'an argument is missing' domain delete
 try "an argument missing after another" 2 'missing after "dom0/sw3"' switch set dom0/sw3

@@ -46,4 +46,54 @@ check "its device file is gone" [ ! -e "/dev/vfabric/$id.9" ]
 try "partition delete: it has members" 1 'has members' partition delete d1/part3
 try "partition delete: the default one" 1 'default partition' partition delete d1/part0
 try "partition delete: unknown" 1 'no such partition' partition delete d1/part9
+# if-detached
+hold "/dev/vfabric/$id" 7
+try "partition set --if-detached: held" 1 'an endpoint to move is held' \
+	partition set d1/part1 --add 6,7 --if-detached
+json "nothing has moved" '.[0].members == [1, 2, 3, 7]' partition show d1/part0
+try "partition set --if-detached: not held" 0 '' partition set d1/part1 --add 6 --if-detached
+let_go
+
+# none
+json "domain create --partitions none" '.[0] | .partitions == "none" and .device == null' \
+	domain create d2 --size 4 --partitions none
+id2=$(domain_id d2)
+json "it has none" '. == []' partition show d2
+check "nor a device file" [ ! -e "/dev/vfabric/$id2" ]
+json "its endpoints wait" 'all(.state == "NOT_STARTED" and .cliqueId == null)' endpoint show d2
+try "wait: it is ready all the same" 0 '' wait d2
+json "partition create: the first one" '.[0] | .id == 0 and .active' partition create d2 --members 0-3
+check "its device file is there now" is_char_device "/dev/vfabric/$id2" "600 0:0"
+try "domain create: unknown kind" 2 'kind of partitions "some" is not default, none or hgx15' \
+	domain create d3 --size 8 --partitions some
+
+# hgx15
+try "domain create --partitions hgx15: not 8" 1 'give a world size of 8' \
+	domain create d3 --size 4 --partitions hgx15
+json "domain create --partitions hgx15" '.[0].partitions == "hgx15"' \
+	domain create d3 --size 8 --partitions hgx15
+id3=$(domain_id d3)
+json "fifteen, none active" 'length == 15 and all(.active | not) and .[1].members == [0, 1, 2, 3]' \
+	partition show d3
+try "partition show: not active, in text" 0 'members 0-3 count 4 attached 0 active no' \
+	partition show d3/part1
+try "wait: ready" 0 '' wait d3
+try "partition activate" 0 '' partition activate d3/part1
+try "partition show: active, in text" 0 "active yes device /dev/vfabric/$id3.1" \
+	partition show d3/part1
+try "partition activate: again" 1 'the partition is active' partition activate d3/part1
+try "partition activate: overlaps" 1 'partition 1 is active and overlaps it' \
+	partition activate d3/part7
+try "partition activate: beside it" 0 '' partition activate d3/part2
+try "partition set: fixed" 1 'are fixed: activate or deactivate' partition set d3/part1 --add 7
+try "partition create: fixed" 1 'are fixed' partition create d3 20
+try "partition delete: fixed" 1 'are fixed' partition delete d3/part2
+try "partition activate: not in other domains" 1 'partitions are always active' \
+	partition activate d1/part1
+hold "/dev/vfabric/$id3.1" 2
+try "partition deactivate: in use" 1 'are attached' partition deactivate d3/part1
+try "partition deactivate: forced" 0 '' partition deactivate d3/part1 --force
+check "its device file is gone" [ ! -e "/dev/vfabric/$id3.1" ]
+let_go
+try "partition deactivate: again" 1 'the partition is not active' partition deactivate d3/part1
 finish

@@ -24,11 +24,11 @@ static int missing(const char *path)
 				  path, id, part, ch);
 	case 2:
 		return vfabi_fail(ENOENT,
-				  "%s does not exist: 'vfabctl partition create dom%u %u' makes it, once there is such a domain ('vfabctl domain show')",
-				  path, id, part);
+				  "%s does not exist: 'vfabctl partition create dom%u %u' makes it, or 'vfabctl partition activate dom%u/part%u' in a domain whose partitions are fixed",
+				  path, id, part, id, part);
 	default:
 		return vfabi_fail(ENOENT,
-				  "%s does not exist: 'vfabctl domain show' lists the domains that do",
+				  "%s does not exist: 'vfabctl domain show' lists the domains that do; in one without a partition 0, 'vfabctl partition create' or 'activate' makes it",
 				  path);
 	}
 }
@@ -48,7 +48,7 @@ static int open_path(const char *path, struct vfab_info *info)
 		case ENOENT:
 			if (access(VFAB_DEV_DIR, F_OK))
 				return vfabi_fail(ENOENT, VFAB_DEV_DIR
-						  " does not exist: load the module ('modprobe vfabric') and create a domain ('vfabctl domain create')");
+						  " does not exist: load the module ('modprobe vfabric') and create a domain ('vfabctl domain create'), or the first partition of one that has none ('vfabctl partition create')");
 			return missing(path);
 		default:
 			ret = errno;
@@ -122,12 +122,14 @@ static int scan(const char *name, char *path, size_t len,
 				  "there are %d domains: name one, by VFAB_DOMAIN for example ('vfabctl domain show' lists them)",
 				  n);
 	if (!name)
-		return vfabi_fail(ENOENT, "there is no domain: make one ('vfabctl domain create')");
+		return vfabi_fail(ENOENT,
+				  "there is no domain with a partition 0: make one ('vfabctl domain create', or 'vfabctl partition create'), or name a partition, as in VFAB_DOMAIN=0.1");
 	if (closed)
 		return vfabi_fail(EACCES,
 				  "no domain \"%s\" among those you may open, and %d that you may not: try as root",
 				  name, closed);
-	return vfabi_fail(ENOENT, "there is no domain \"%s\": 'vfabctl domain show' lists them",
+	return vfabi_fail(ENOENT,
+			  "there is no domain \"%s\", or it has no partition 0: 'vfabctl domain show' lists them, 'vfabctl partition create' or 'activate' makes the partition",
 			  name);
 }
 

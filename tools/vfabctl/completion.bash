@@ -13,7 +13,7 @@ _vfabctl_domains() {
 _vfabctl_verbs() {
 	case $1 in
 	domain)		echo create delete show set wait ;;
-	partition)	echo create delete show set ;;
+	partition)	echo create delete show set activate deactivate ;;
 	channel)	echo create delete show ;;
 	endpoint)	echo show set evict ;;
 	switch|port|link|system) echo show set ;;
@@ -26,14 +26,14 @@ _vfabctl_verbs() {
 _vfabctl_options() {
 	case "$1 $2" in
 	"domain create")
-		echo --size --planes --nodes --rate --latency --uuid --mode --user --group \
+		echo --size --planes --nodes --partitions --rate --latency --uuid --mode --user --group \
 			--peer-death --retry-timeout --mem-limit ;;
 	"domain set")		echo --peer-death --retry-timeout --mem-limit ;;
-	"domain delete"|"channel delete") echo --force ;;
+	"domain delete"|"channel delete"|"partition deactivate") echo --force ;;
 	"domain wait"|wait*)	echo --for --timeout ;;
 	"partition create")	echo --name --members ;;
 	"channel create")	echo --mode --user --group ;;
-	"partition set")	echo --add --del ;;
+	"partition set")	echo --add --del --if-detached ;;
 	"window show")		echo --rank --handle ;;
 	"route show")		echo --dest ;;
 	topo*)			echo --ranks --dot ;;
@@ -83,7 +83,7 @@ _vfabctl() {
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--force|--ranks|--dot|--json|--pretty|--help|--version|-[jphV]*) ;;
+		--force|--if-detached|--ranks|--dot|--json|--pretty|--help|--version|-[jphV]*) ;;
 		--*)	((i++)) ;;	# its value
 		*)
 			if [ -z "$object" ]; then
@@ -106,10 +106,11 @@ _vfabctl() {
 
 	case $prev in
 	--peer-death)	words='revoke keep' ;;
+	--partitions)	words='default none hgx15' ;;
 	--for)		words='ready deleted attached=' ;;
 	--user)		words=$(compgen -u) ;;
 	--group)	words=$(compgen -g) ;;
-	--force|--ranks|--dot|--json|--pretty|--help)
+	--force|--if-detached|--ranks|--dot|--json|--pretty|--help)
 		prev= ;;
 	esac
 	if [ -n "$words" ]; then

@@ -4,6 +4,7 @@
 #include "vfabctl.h"
 
 static const char *const peer_death[] = { "revoke", "keep", NULL };
+static const char *const part_modes[] = { "default", "none", "hgx15", NULL };
 
 /* Who may open a device file */
 void out_access(struct ctx *c, const struct vfab_nl_msg *msg)
@@ -16,10 +17,23 @@ void out_access(struct ctx *c, const struct vfab_nl_msg *msg)
 	out_uint(c, "gid", "gid", get(msg, VFAB_A_GID));
 }
 
+/* Only the default partition's file is sure to be there. */
+static void out_device(struct ctx *c, const struct vfab_nl_msg *msg)
+{
+	uint32_t mode = get32(msg, VFAB_A_PARTITION_MODE);
+	char text[64];
+
+	device_path(text, get32(msg, VFAB_A_DOMAIN), 0);
+	if (mode == VFAB_PARTITIONS_DEFAULT)
+		out_str(c, "device", "device", text);
+	else
+		out_null(c, "device", NULL, NULL);
+	out_str(c, "partitions", mode ? "partitions" : NULL, WORD(part_modes, mode));
+}
+
 int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 {
 	struct ctx *c = ctx;
-	char text[64];
 
 	item(c, "dom%u", get32(msg, VFAB_A_DOMAIN));
 	out_uint(c, "id", NULL, get(msg, VFAB_A_DOMAIN));
@@ -29,8 +43,7 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 	out_uint(c, "planes", "planes", get(msg, VFAB_A_PLANES));
 	out_uint(c, "nodes", "nodes", get(msg, VFAB_A_NODES));
 	out_uint(c, "attached", "attached", get(msg, VFAB_A_ATTACHED));
-	device_path(text, get32(msg, VFAB_A_DOMAIN), 0);
-	out_str(c, "device", "device", text);
+	out_device(c, msg);
 	out_text(c, "\n   ");
 	out_rate(c, "rate", "rate", get(msg, VFAB_A_RATE));
 	out_uint(c, "latency", "latency", get(msg, VFAB_A_LATENCY));
@@ -90,14 +103,16 @@ static void policy_put(struct nlmsghdr *req, const struct policy *p)
 static int create(struct ctx *c, int argc, char **argv)
 {
 	const char *size = NULL, *planes = NULL, *uuid = NULL, *mode = NULL;
-	const char *nodes = NULL, *user = NULL, *group = NULL, *rate = NULL, *latency = NULL;
-	int64_t v_size, v_planes = -1, v_nodes = -1, v_mode = -1, v_user = -1, v_group = -1;
-	int64_t v_rate = -1, v_latency = -1;
+	const char *user = NULL, *group = NULL, *rate = NULL, *latency = NULL;
+	const char *nodes = NULL, *parts = NULL;
+	int64_t v_size, v_planes = -1, v_mode = -1, v_user = -1, v_group = -1;
+	int64_t v_rate = -1, v_latency = -1, v_nodes = -1, v_parts = -1;
 	struct policy policy = { 0 };
 	const struct opt opts[] = {
 		{ "size", &size, NULL },
 		{ "planes", &planes, NULL },
 		{ "nodes", &nodes, NULL },
+		{ "partitions", &parts, NULL },
 		{ "uuid", &uuid, NULL },
 		{ "mode", &mode, NULL },
 		{ "user", &user, NULL },
@@ -130,6 +145,8 @@ static int create(struct ctx *c, int argc, char **argv)
 		v_planes = arg_uint(c, "number of planes", planes, 1, VFAB_MAX_PLANES);
 	if (nodes)
 		v_nodes = arg_uint(c, "number of nodes", nodes, 1, VFAB_MAX_WORLD);
+	if (parts)
+		v_parts = arg_word(c, "kind of partitions", parts, part_modes);
 	if (uuid)
 		arg_uuid(c, uuid, v_uuid);
 	if (mode)
@@ -152,6 +169,7 @@ static int create(struct ctx *c, int argc, char **argv)
 	put_u32(req, VFAB_A_WORLD, v_size);
 	put_u32(req, VFAB_A_PLANES, v_planes);
 	put_u32(req, VFAB_A_NODES, v_nodes);
+	put_u32(req, VFAB_A_PARTITION_MODE, v_parts);
 	put_u32(req, VFAB_A_MODE, v_mode);
 	put_u32(req, VFAB_A_UID, v_user);
 	put_u32(req, VFAB_A_GID, v_group);
@@ -210,6 +228,9 @@ const struct verb domain_verbs[] = {
 	  "  --planes P           switches, and ports of each endpoint: 1 to 64 (18)\n"
 	  "  --nodes N            nodes that share the endpoints evenly, in order: a divisor\n"
 	  "                       of the size (1)\n"
+	  "  --partitions KIND    default: one of all endpoints; none: endpoints are in none\n"
+	  "                       until one is created; hgx15: the 15 fixed ones of a board of\n"
+	  "                       8 GPUs, see 'vfabctl partition activate'\n"
 	  "  --rate MBPS          of a link, 10^6 bytes per second and direction\n"
 	  "  --latency NS         of a path, one way, in nanoseconds\n"
 	  "  --uuid UUID          random if it is not given\n"

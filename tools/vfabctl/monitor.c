@@ -107,6 +107,10 @@ static void show_event(struct ctx *c, const struct vfab_nl_msg *msg)
 		out_bool(c, "up", get(msg, VFAB_A_UP));
 		out_text(c, get(msg, VFAB_A_UP) ? " up" : " down");
 	}
+	if (has(msg, VFAB_A_ACTIVE)) {
+		out_bool(c, "active", get(msg, VFAB_A_ACTIVE));
+		out_text(c, get(msg, VFAB_A_ACTIVE) ? " active yes" : " active no");
+	}
 	if (has(msg, VFAB_A_MEMBERS))
 		out_ranks(c, "members", "members", vfab_nl_attr(msg, VFAB_A_MEMBERS));
 	if (has(msg, VFAB_A_NETNS_MODE))

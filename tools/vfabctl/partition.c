@@ -17,10 +17,14 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 	out_ranks(c, "members", "members", vfab_nl_attr(msg, VFAB_A_MEMBERS));
 	out_uint(c, "member_count", "count", get(msg, VFAB_A_MEMBER_COUNT));
 	out_uint(c, "attached", "attached", get(msg, VFAB_A_ATTACHED));
-	device_path(text, domain, id);
-	out_str(c, "device", "device", text);
-	out_uint(c, "major", "major", get(msg, VFAB_A_DEV_MAJOR));
-	out_uint(c, "minor", "minor", get(msg, VFAB_A_DEV_MINOR));
+	out_bool(c, "active", get(msg, VFAB_A_ACTIVE));
+	out_text(c, " active %s", get(msg, VFAB_A_ACTIVE) ? "yes" : "no");
+	if (has(msg, VFAB_A_DEV_MINOR)) {
+		device_path(text, domain, id);
+		out_str(c, "device", "device", text);
+		out_uint(c, "major", "major", get(msg, VFAB_A_DEV_MAJOR));
+		out_uint(c, "minor", "minor", get(msg, VFAB_A_DEV_MINOR));
+	}
 	item_end(c);
 	return 0;
 }
@@ -82,9 +86,11 @@ static int delete(struct ctx *c, int argc, char **argv)
 static int set(struct ctx *c, int argc, char **argv)
 {
 	const char *add = NULL, *del = NULL;
+	bool if_detached = false;
 	const struct opt opts[] = {
 		{ "add", &add, NULL },
 		{ "del", &del, NULL },
+		{ "if-detached", NULL, &if_detached },
 		{ NULL, NULL, NULL }
 	};
 	uint8_t adds[RANK_BYTES], dels[RANK_BYTES];
@@ -105,7 +111,44 @@ static int set(struct ctx *c, int argc, char **argv)
 		put_ranks(req, VFAB_A_ADD_MEMBERS, adds);
 	if (del)
 		put_ranks(req, VFAB_A_DEL_MEMBERS, dels);
+	if (if_detached)
+		mnl_attr_put(req, VFAB_A_IF_DETACHED, 0, NULL);
 	return ask(c, NULL, NULL);
+}
+
+static int set_active(struct ctx *c, const struct addr *a, bool active, bool force)
+{
+	struct nlmsghdr *req = request(c, VFAB_CMD_PARTITION_SET, a);
+
+	mnl_attr_put_u8(req, VFAB_A_ACTIVE, active);
+	if (force)
+		mnl_attr_put(req, VFAB_A_FORCE, 0, NULL);
+	return ask(c, NULL, NULL);
+}
+
+static int activate(struct ctx *c, int argc, char **argv)
+{
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, NULL, 1, 1, pos);
+	a = arg_addr(c, pos[0], ADDR_PART);
+	return set_active(c, &a, true, false);
+}
+
+static int deactivate(struct ctx *c, int argc, char **argv)
+{
+	bool force = false;
+	const struct opt opts[] = {
+		{ "force", NULL, &force },
+		{ NULL, NULL, NULL }
+	};
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, opts, 1, 1, pos);
+	a = arg_addr(c, pos[0], ADDR_PART);
+	return set_active(c, &a, false, force);
 }
 
 const struct verb partition_verbs[] = {
@@ -118,8 +161,18 @@ const struct verb partition_verbs[] = {
 	  "Delete a partition that has no members. Partition 0 stays." },
 	{ "show list ls", show, "[D | D/partN]",
 	  "Show one partition, those of a domain, or all." },
-	{ "set", set, "D/partN [--add RANKS] [--del RANKS]",
+	{ "set", set, "D/partN [--add RANKS] [--del RANKS] [--if-detached]",
 	  "Move endpoints into a partition, from wherever they are, or out of it, into\n"
-	  "none. What crosses the new border is revoked before the command returns." },
+	  "none. What crosses the new border is revoked before the command returns.\n"
+	  "\n"
+	  "  --if-detached  refuse if one that would move is held, and change nothing" },
+	{ "activate", activate, "D/partN",
+	  "Give a fixed partition its members and its device file, in a domain that was\n"
+	  "created with partitions of the kind hgx15. Refused while one that overlaps it\n"
+	  "is active." },
+	{ "deactivate", deactivate, "D/partN [--force]",
+	  "Take them away again: its endpoints are in none, and its channels are gone.\n"
+	  "\n"
+	  "  --force  although endpoints are attached: they are evicted first" },
 	{ NULL, NULL, NULL, NULL }
 };

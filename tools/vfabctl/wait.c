@@ -41,6 +41,8 @@ static int see_device(const struct vfab_nl_msg *msg, void *data)
 	struct stat st;
 	char path[64];
 
+	if (!has(msg, VFAB_A_DEV_MINOR))
+		return 0;	/* not active */
 	device_path(path, get32(msg, VFAB_A_DOMAIN), get32(msg, VFAB_A_PARTITION));
 	if (stat(path, &st) || access(path, R_OK | W_OK))
 		snprintf(s->why, sizeof(s->why), "%s: %s", path, strerror(errno));

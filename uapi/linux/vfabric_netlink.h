@@ -129,6 +129,23 @@ enum vfabric_action {
 	VFAB_ACT_DETACHED,
 };
 
+/**
+ * enum vfabric_partition_mode - Which partitions a domain begins with, and who
+ *   decides on them.
+ * @VFAB_PARTITIONS_DEFAULT: Partition 0 holds every endpoint, and stays
+ *   (default).
+ * @VFAB_PARTITIONS_NONE: There is none; endpoints are in none until one is
+ *   created.
+ * @VFAB_PARTITIONS_HGX15: The 15 fixed sets of a board of 8 GPUs (all, 2 of 4,
+ *   4 of 2, 8 of 1), none of them active; sets that overlap are not active at
+ *   the same time.
+ */
+enum vfabric_partition_mode {
+	VFAB_PARTITIONS_DEFAULT,
+	VFAB_PARTITIONS_NONE,
+	VFAB_PARTITIONS_HGX15,
+};
+
 enum {
 	VFAB_A_PAD = 1,
 	VFAB_A_DOMAIN,
@@ -200,6 +217,9 @@ enum {
 	VFAB_A_CHANNEL,
 	VFAB_A_NODES,
 	VFAB_A_NODE,
+	VFAB_A_PARTITION_MODE,
+	VFAB_A_ACTIVE,
+	VFAB_A_IF_DETACHED,
 
 	__VFAB_A_MAX,
 	VFAB_A_MAX = (__VFAB_A_MAX - 1)
