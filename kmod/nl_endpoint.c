@@ -16,6 +16,18 @@ static u32 vf_nl_ports_up(struct vf_domain *dom, u32 rank)
 	return hweight64(dom->topo.now.port_up[rank] & dom->topo.now.sw_up);
 }
 
+/* Peers whose route is out, but may be ridden out. */
+static u32 vf_nl_recovering(struct vf_domain *dom, struct vf_holder *h)
+{
+	u32 i, n = 0;
+
+	if (!h || !h->outages)
+		return 0;
+	for (i = 0; i < dom->topo.world; i++)
+		n += h->view->peer[i].state == VFAB_PEER_RECOVERY;
+	return n;
+}
+
 /* Who it is: in the reader's pid namespace, and for admins only. */
 static int vf_nl_put_process(const struct vf_nl_to *to, struct vf_holder *h)
 {
@@ -74,6 +86,7 @@ static int vf_nl_fill_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
 		nla_put_u32(skb, VFAB_A_IMPORTS, h ? h->nimports : 0) ||
 		(h && vf_nl_put_channel(skb, h)) ||
 		nla_put_u32(skb, VFAB_A_NODE, vf_node_of(dom, rank)) ||
+		nla_put_u32(skb, VFAB_A_RECOVERING, vf_nl_recovering(dom, h)) ||
 		(h && vf_nl_put_process(to, h)));
 }
 

@@ -17,7 +17,9 @@ json "endpoint show" 'length == 8 and [.[].rank] == [0,1,2,3,4,5,6,7]' endpoint 
 json "endpoint show: NVML's names" ".[0] | .clusterUuid == \"$uuid\" and .cliqueId == 0
 	and .state == \"COMPLETED\" and .status == \"SUCCESS\" and .healthMask == 170
 	and .healthSummary == \"HEALTHY\" and .health.degradedBw == \"FALSE\"
-	and .ports_up == 4 and .held == false and (has(\"pid\") | not)" endpoint show d1/ep5
+	and .label == \"$uuid.0\" and .health.routeRecovery == \"FALSE\"
+	and .health.routeUnhealthy == \"FALSE\" and .health.accessTimeoutRecovery == \"FALSE\"
+	and .health.incorrectConfiguration == \"NOT_SUPPORTED\" and .ports_up == 4 and .held == false and (has(\"pid\") | not)" endpoint show d1/ep5
 try "endpoint show, in text" 0 \
 	'partition 0 state COMPLETED status SUCCESS health HEALTHY ports 4/4 vacant' ep show d1/ep5
 try "endpoint show: out of range" 1 "not below the domain's world size" endpoint show d1/ep8
@@ -55,4 +57,24 @@ let_go
 try "endpoint evict" 0 '' endpoint evict d1/ep5
 holder=$first
 let_go
+
+# health: each field, and the summary
+hold "/dev/vfabric/$id" 5
+first=$holder
+hold "/dev/vfabric/$id" 6
+vfabctl domain set d1 --retry-timeout 60000
+vfabctl link set d1/ep6 down >/dev/null
+json "no port is up" '.[0] | .healthSummary == "UNHEALTHY" and .health.routeUnhealthy == "TRUE"
+	and .health.routeRecovery == "TRUE" and .healthMask == 150' endpoint show d1/ep6
+json "its peer waits for it" '.[0] | .healthSummary == "HEALTHY" and .health.routeRecovery == "TRUE"
+	and .health.degradedBw == "FALSE" and .healthMask == 166' endpoint show d1/ep5
+json "who is not held waits for nobody" '.[0].healthMask == 170' endpoint show d1/ep4
+vfabctl link set d1/ep6 up >/dev/null
+json "it is over" '.[0].healthMask == 170' endpoint show d1/ep6
+let_go
+holder=$first
+let_go
+try "partition set: out" 0 '' partition set d1/part0 --del 3
+json "no label where there is no clique" '.[0] | .label == null and .status == null
+	and .state == "NOT_STARTED"' endpoint show d1/ep3
 finish

@@ -29,9 +29,10 @@ static const struct {
 	{ "incorrectConfiguration", 8 },
 };
 
-static uint32_t health_mask(uint32_t health)
+uint32_t health_mask(const struct vfab_nl_msg *msg)
 {
 	uint32_t degraded_bw = HEALTH_FALSE, route_unhealthy = HEALTH_FALSE;
+	uint32_t health = get32(msg, VFAB_A_HEALTH), recovery = HEALTH_FALSE;
 
 	if (health == VFAB_HEALTH_NOT_SUPPORTED)
 		return 0;
@@ -39,13 +40,15 @@ static uint32_t health_mask(uint32_t health)
 		degraded_bw = HEALTH_TRUE;
 	if (health == VFAB_HEALTH_UNHEALTHY)
 		route_unhealthy = HEALTH_TRUE;
-	return degraded_bw | HEALTH_FALSE << 2 | route_unhealthy << 4 | HEALTH_FALSE << 6;
+	if (get(msg, VFAB_A_RECOVERING))
+		recovery = HEALTH_TRUE;
+	return degraded_bw | recovery << 2 | route_unhealthy << 4 | HEALTH_FALSE << 6;
 }
 
-static void out_health(struct ctx *c, uint32_t health)
+static void out_health(struct ctx *c, const struct vfab_nl_msg *msg)
 {
 	static const char *const values[] = { "NOT_SUPPORTED", "TRUE", "FALSE" };
-	uint32_t mask = health_mask(health);
+	uint32_t mask = health_mask(msg);
 	unsigned int i;
 
 	out_uint(c, "healthMask", NULL, mask);
@@ -54,7 +57,7 @@ static void out_health(struct ctx *c, uint32_t health)
 		out_str(c, health_fields[i].key, NULL,
 			WORD(values, mask >> health_fields[i].shift & 3));
 	out_close(c, '}');
-	out_str(c, "healthSummary", "health", WORD(summaries, health));
+	out_str(c, "healthSummary", "health", WORD(summaries, get32(msg, VFAB_A_HEALTH)));
 }
 
 static void out_holder(struct ctx *c, const struct vfab_nl_msg *msg)
@@ -83,6 +86,20 @@ void out_channel(struct ctx *c, const struct vfab_nl_msg *msg)
 		out_null(c, "channel", NULL, NULL);
 }
 
+/* As GPU feature discovery labels the nodes of a cluster (nvidia.com/gpu.clique) */
+static void out_label(struct ctx *c, const struct vfab_nl_msg *msg)
+{
+	char text[64], uuid[37];
+
+	if (!has(msg, VFAB_A_PARTITION) || get(msg, VFAB_A_FABRIC_STATE) != VFAB_FABRIC_COMPLETED) {
+		out_null(c, "label", NULL, NULL);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s.%u", uuid_text(vfab_nl_attr(msg, VFAB_A_UUID), uuid),
+		 get32(msg, VFAB_A_PARTITION));
+	out_str(c, "label", NULL, text);
+}
+
 static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 {
 	uint32_t state = get32(msg, VFAB_A_FABRIC_STATE);
@@ -98,12 +115,13 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 		out_uint(c, "cliqueId", "partition", get(msg, VFAB_A_PARTITION));
 	else
 		out_null(c, "cliqueId", "partition", "none");
+	out_label(c, msg);
 	out_str(c, "state", "state", WORD(states, state));
 	if (state != VFAB_FABRIC_COMPLETED)
 		out_null(c, "status", NULL, NULL);
 	else
 		out_str(c, "status", "status", status ? strerror(-status) : "SUCCESS");
-	out_health(c, get32(msg, VFAB_A_HEALTH));
+	out_health(c, msg);
 	out_uint(c, "ports_up", "ports", get(msg, VFAB_A_PORTS_UP));
 	out_text(c, "/%u", get32(msg, VFAB_A_PLANES));
 	out_uint(c, "planes", NULL, get(msg, VFAB_A_PLANES));
@@ -156,8 +174,8 @@ static int set(struct ctx *c, int argc, char **argv)
 const struct verb endpoint_verbs[] = {
 	{ "show list ls", show, "[D | D/epR]",
 	  "Show one endpoint, those of a domain, or all. JSON uses NVML's names:\n"
-	  "clusterUuid, cliqueId, state, status, healthMask, healthSummary. Who holds an\n"
-	  "endpoint is shown to admins only." },
+	  "clusterUuid, cliqueId, state, status, healthMask, healthSummary; and label, which\n"
+	  "is clusterUuid.cliqueId. Who holds an endpoint is shown to admins only." },
 	{ "set", set, "{D/epR | D/nodeK} evict",
 	  "The same as evict." },
 	{ "evict", evict, "D/epR | D/nodeK",

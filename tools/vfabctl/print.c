@@ -277,19 +277,29 @@ void out_rate(struct ctx *c, const char *key, const char *label, uint64_t v)
 		printf("%.10g %cB/s", v < 1000 ? v : v / 1000.0, v < 1000 ? 'M' : 'G');
 }
 
-void out_uuid(struct ctx *c, const char *key, const char *label,
-	      const struct nlattr *uuid)
+/* "" where there is none */
+const char *uuid_text(const struct nlattr *uuid, char text[37])
 {
-	char text[37], *p = text;
 	const uint8_t *u;
+	char *p = text;
 	unsigned int i;
 
+	*text = 0;
 	if (!uuid || mnl_attr_get_payload_len(uuid) != 16)
-		return;
+		return text;
 	u = mnl_attr_get_payload(uuid);
 	for (i = 0; i < 16; i++)
 		p += sprintf(p, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", u[i]);
-	out_str(c, key, label, text);
+	return text;
+}
+
+void out_uuid(struct ctx *c, const char *key, const char *label,
+	      const struct nlattr *uuid)
+{
+	char text[37];
+
+	if (*uuid_text(uuid, text))
+		out_str(c, key, label, text);
 }
 
 /* A bitmap of ranks: a list of numbers, in text "0-3,8". */

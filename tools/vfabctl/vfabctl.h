@@ -69,7 +69,7 @@ struct verb {
 extern const struct verb domain_verbs[], partition_verbs[], channel_verbs[],
 	node_verbs[], endpoint_verbs[],
 	window_verbs[], switch_verbs[], port_verbs[], link_verbs[], route_verbs[],
-	topo_verbs[], monitor_verbs[], wait_verbs[], system_verbs[];
+	topo_verbs[], monitor_verbs[], export_verbs[], wait_verbs[], system_verbs[];
 
 /* main.c */
 void error(const struct ctx *c, const char *fmt, ...)
@@ -185,6 +185,7 @@ void out_hex(struct ctx *c, const char *key, const char *label, uint64_t v);
 void out_bytes(struct ctx *c, const char *key, const char *label, uint64_t v);
 void out_limit(struct ctx *c, const char *key, const char *label, uint64_t v);
 void out_rate(struct ctx *c, const char *key, const char *label, uint64_t v);
+const char *uuid_text(const struct nlattr *uuid, char text[37]);
 void out_uuid(struct ctx *c, const char *key, const char *label,
 	      const struct nlattr *uuid);
 void out_ranks(struct ctx *c, const char *key, const char *label,
@@ -200,6 +201,7 @@ const char *word(const char *const *words, size_t n, uint32_t value);
 /* What several objects' files need of each other */
 void out_link(struct ctx *c, const struct vfab_nl_msg *msg);			/* link.c */
 void out_access(struct ctx *c, const struct vfab_nl_msg *msg);	/* domain.c */
+uint32_t health_mask(const struct vfab_nl_msg *msg);	/* endpoint.c */
 void out_channel(struct ctx *c, const struct vfab_nl_msg *msg);	/* endpoint.c */
 int show_domain(const struct vfab_nl_msg *msg, void *ctx); /* domain.c */
 int64_t now_ms(void);					/* wait.c */
