@@ -44,6 +44,7 @@ route set
 route trace
 topo
 monitor
+export
 wait
 system show
 system set'

@@ -38,6 +38,7 @@ _vfabctl_options() {
 	"route show")		echo --dest ;;
 	topo*)			echo --ranks --dot ;;
 	monitor*)		echo --timeout --count ;;
+	export*)		echo --format ;;
 	esac
 	echo --help --json --pretty
 }
@@ -48,7 +49,7 @@ _vfabctl_parts() {
 	partition|channel) echo part ;;
 	endpoint)	echo ep node ;;
 	window)		echo ep ;;
-	node)		echo node ;;
+	node|export)	echo node ;;
 	switch|route)	echo sw ;;
 	port)		echo ep sw ;;
 	link)		echo ep node sw ;;
@@ -79,7 +80,7 @@ _vfabctl_position() {
 
 _vfabctl() {
 	local cur=$2 prev=$3 object='' verb='' position=0 words='' i
-	local objects='domain partition channel node endpoint window switch port link route topo monitor wait system'
+	local objects='domain partition channel node endpoint window switch port link route topo monitor export wait system'
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
@@ -89,7 +90,7 @@ _vfabctl() {
 			if [ -z "$object" ]; then
 				object=${COMP_WORDS[i]}
 				case $object in
-				topo|monitor|wait) verb=- ;;
+				topo|monitor|export|wait) verb=- ;;
 				esac
 			elif [ -z "$verb" ]; then
 				case ${COMP_WORDS[i]} in
@@ -106,6 +107,7 @@ _vfabctl() {
 
 	case $prev in
 	--peer-death)	words='revoke keep' ;;
+	--format)	words=nvml-mock ;;
 	--partitions)	words='default none hgx15' ;;
 	--for)		words='ready deleted attached=' ;;
 	--user)		words=$(compgen -u) ;;

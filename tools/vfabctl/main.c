@@ -32,6 +32,7 @@ static const struct object {
 	{ "route", route_verbs, "routing tables, and the paths between two ranks" },
 	{ "topo", topo_verbs, "who reaches whom over how many planes" },
 	{ "monitor", monitor_verbs, "print changes as they happen" },
+	{ "export", export_verbs, "the state of endpoints as other tools read it" },
 	{ "wait", wait_verbs, "wait for a state of a domain" },
 	{ "system", system_verbs, "what holds for the whole module" },
 	{ NULL, NULL, NULL }
