@@ -119,18 +119,18 @@ TEST_F(none, partition_0_comes_and_goes)
 
 /* --- hgx15 -------------------------------------------------------------------------------- */
 
-FIXTURE(hgx15) {
+FIXTURE(board) {
 	struct vft_domain dom;
 };
 
-FIXTURE_SETUP(hgx15)
+FIXTURE_SETUP(board)
 {
 	struct vft_options opt = { .partitions = VFAB_PARTITIONS_HGX15 };
 
 	ASSERT_EQ(0, vft_domain_create(&self->dom, 8, &opt));
 }
 
-FIXTURE_TEARDOWN_PARENT(hgx15)
+FIXTURE_TEARDOWN_PARENT(board)
 {
 	EXPECT_EQ(0, vft_domain_end(&self->dom));
 }
@@ -162,7 +162,7 @@ static int sets(const struct vft_domain *dom, struct sets *s)
 	return vft_call(vft_nl(), &req, collect, s);
 }
 
-TEST_F(hgx15, the_fifteen_sets)
+TEST_F(board, the_fifteen_sets)
 {
 	static const uint8_t want[15] = {
 		0xff, 0x0f, 0xf0, 0x03, 0x0c, 0x30, 0xc0, 1, 2, 4, 8, 16, 32, 64, 128,
@@ -181,7 +181,7 @@ TEST_F(hgx15, the_fifteen_sets)
 			  vft_endpoint_get(&self->dom, i, VFAB_A_FABRIC_STATE));
 }
 
-TEST_F(hgx15, attach_needs_activation)
+TEST_F(board, attach_needs_activation)
 {
 	int a, b;
 
@@ -199,7 +199,7 @@ TEST_F(hgx15, attach_needs_activation)
 	EXPECT_EQ(-EALREADY, vft_partition_active(&self->dom, 1, true, false));
 }
 
-TEST_F(hgx15, overlapping_sets_exclude_each_other)
+TEST_F(board, overlapping_sets_exclude_each_other)
 {
 	static const uint8_t member[15] = {
 		0xff, 0x0f, 0xf0, 0x03, 0x0c, 0x30, 0xc0, 1, 2, 4, 8, 16, 32, 64, 128,
@@ -236,7 +236,7 @@ TEST_F(hgx15, overlapping_sets_exclude_each_other)
 	EXPECT_EQ(0x1fc0, s.active);
 }
 
-TEST_F(hgx15, deactivation)
+TEST_F(board, deactivation)
 {
 	int fd;
 
@@ -264,7 +264,7 @@ TEST_F(hgx15, deactivation)
 	EXPECT_LE(0, vft_join_part(&self->dom, 5, 4));
 }
 
-TEST_F(hgx15, membership_is_fixed)
+TEST_F(board, membership_is_fixed)
 {
 	EXPECT_EQ(-EPERM, vft_partition_add(&self->dom, 1, 7, 1));
 	EXPECT_EQ(-EPERM, vft_partition_create(&self->dom, 20, NULL, 0, 0));
@@ -276,7 +276,7 @@ TEST_F(hgx15, membership_is_fixed)
 	EXPECT_EQ(-EPERM, vft_partition_delete(&self->dom, 1));
 }
 
-TEST_F(hgx15, events)
+TEST_F(board, events)
 {
 	struct vft_msg msg;
 	struct vft_nl nl;

@@ -33,6 +33,17 @@ static int missing(const char *path)
 	}
 }
 
+/* Not for the caller: which command gives it to him? */
+static int closed(const char *path)
+{
+	unsigned int id, part, ch;
+	bool channel = sscanf(path, VFAB_DEV_DIR "/%u.%u.%u", &id, &part, &ch) == 3;
+
+	return vfabi_fail(EACCES,
+			  "%s: not yours to open: run as root, or let 'vfabctl %s create' give its device file to you (--user, --group, --mode)",
+			  path, channel ? "channel" : "domain");
+}
+
 static int open_path(const char *path, struct vfab_info *info)
 {
 	int fd, ret;
@@ -42,9 +53,7 @@ static int open_path(const char *path, struct vfab_info *info)
 		switch (errno) {
 		case EACCES:
 		case EPERM:
-			return vfabi_fail(EACCES,
-					  "%s: not yours to open: run as root, or let 'vfabctl domain create' give its device file to you (uid, gid, mode)",
-					  path);
+			return closed(path);
 		case ENOENT:
 			if (access(VFAB_DEV_DIR, F_OK))
 				return vfabi_fail(ENOENT, VFAB_DEV_DIR
