@@ -499,6 +499,10 @@ int vfabric_nl_channel_get_dumpit(struct sk_buff *skb, struct netlink_callback *
 static int vf_nl_new_channel_id(struct genl_info *info, struct vf_partition *part,
 				u32 *id)
 {
+	/* Device files are everybody's: others must not run out of numbers */
+	if (part->dom->restricted && part->dom->nchannels >= VF_USERNS_CHANNELS)
+		return vf_nl_refuse(info, -1, -EDQUOT,
+			"a domain made in a user namespace has no more channels: delete one");
 	if (info->attrs[VFAB_A_CHANNEL]) {
 		*id = nla_get_u32(info->attrs[VFAB_A_CHANNEL]);
 		return xa_load(&part->channels, *id) ?

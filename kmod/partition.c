@@ -233,10 +233,12 @@ struct vf_gate *vf_channel_create(struct vf_partition *part, u32 id,
 	if (ret)
 		return ERR_PTR(ret);
 	gate = vf_gate_create(part, id, access);
-	if (IS_ERR(gate))
+	if (IS_ERR(gate)) {
 		xa_erase(&part->channels, id);
-	else
-		xa_store(&part->channels, id, gate, GFP_KERNEL); /* reserved: cannot fail */
+		return gate;
+	}
+	xa_store(&part->channels, id, gate, GFP_KERNEL);	/* reserved: cannot fail */
+	part->dom->nchannels++;
 	return gate;
 }
 
@@ -249,5 +251,6 @@ struct vf_gate *vf_channel_create(struct vf_partition *part, u32 id,
 void vf_channel_delete(struct vf_gate *gate)
 {
 	xa_erase(&gate->part->channels, gate->channel);
+	gate->part->dom->nchannels--;
 	vf_gate_delete(gate);
 }

@@ -66,6 +66,7 @@
 /* Limits */
 #define VF_MAX_PARTITION	65535		/* highest id */
 #define VF_MAX_PARTITIONS	1024		/* per domain */
+#define VF_USERNS_CHANNELS	256		/* per domain of a user namespace */
 #define VF_MAX_WINDOWS		1024		/* per endpoint */
 #define VF_MAX_IMPORTS		16384		/* per endpoint */
 #define VF_WINDOW_MAX		(16ULL << 30)	/* bytes */
@@ -183,6 +184,7 @@ struct vf_domain {
 	struct vf_endpoint *eps;
 	struct list_head parts;		/* by id */
 	u32 nparts;
+	u32 nchannels;			/* of all partitions */
 	struct xarray windows;		/* low half of the handle */
 	struct delayed_work settle;	/* outages that outlast retry_ms */
 };

@@ -377,7 +377,7 @@ static int userns_admin(const struct vft_domain *foreign)
 	struct vft_options open_to_all = { .mode = 0666 }, others = { .uid = 1 };
 	struct vft_domain dom[3];
 	struct stat st;
-	int bad = 0, fd;
+	int bad = 0, fd, i;
 
 #define CHECK(what) do {							\
 	if (!(what)) {								\
@@ -402,6 +402,13 @@ static int userns_admin(const struct vft_domain *foreign)
 	/* he can manage it, and sees who holds it */
 	CHECK(vft_link(&dom[0], 0, -1, false) == 0);
 	CHECK(vft_partition_create(&dom[0], 1, NULL, 2, 2) == 0);
+	CHECK(vft_channel_create(&dom[0], 1, 0, 0666, 0, 0) == -EPERM);
+	CHECK(vft_channel_create(&dom[0], 1, 0, 0660, 1, 0) == -EINVAL);
+	for (i = 0; i < 256; i++)
+		CHECK(vft_channel_create(&dom[0], i % 2, i, 0660, 0, 0) == 0);
+	CHECK(vft_channel_create(&dom[0], 1, 300, 0, 0, 0) == -EDQUOT);
+	CHECK(vft_channel_delete(&dom[0], 1, 7, false) == 0);
+	CHECK(vft_channel_create(&dom[0], 1, 300, 0, 0, 0) == 0);
 	CHECK(vft_endpoint_get(&dom[0], 0, VFAB_A_HOLDER_PID) == (uint64_t)getpid());
 	CHECK(vft_domain_delete(&dom[0], true) == 0);
 	/* it counts for as long as a file of it is open */
