@@ -17,7 +17,7 @@ extern const struct nla_policy vfabric_system_set_nl_policy[VFAB_A_NETNS_MODE + 
 
 extern const struct nla_policy vfabric_domain_get_nl_policy[VFAB_A_DOMAIN_NAME + 1];
 
-extern const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_LATENCY + 1];
+extern const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_PROFILE + 1];
 
 extern const struct nla_policy vfabric_domain_delete_nl_policy[VFAB_A_FORCE + 1];
 
@@ -43,20 +43,22 @@ extern const struct nla_policy vfabric_switch_set_nl_policy[VFAB_A_UP + 1];
 
 extern const struct nla_policy vfabric_port_get_nl_policy[VFAB_A_PORT + 1];
 
-extern const struct nla_policy vfabric_port_set_nl_policy[VFAB_A_UP + 1];
+extern const struct nla_policy vfabric_port_set_nl_policy[VFAB_A_FLAP_COUNT + 1];
 
-extern const struct nla_policy vfabric_link_get_nl_policy[VFAB_A_SWITCH + 1];
+extern const struct nla_policy vfabric_link_get_nl_policy[VFAB_A_PORT + 1];
 
-extern const struct nla_policy vfabric_link_set_nl_policy[VFAB_A_UP + 1];
+extern const struct nla_policy vfabric_link_set_nl_policy[VFAB_A_FLAP_COUNT + 1];
 
 extern const struct nla_policy vfabric_route_get_nl_policy[VFAB_A_DEST + 1];
 
-extern const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_DROP + 1];
+extern const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_EGRESS_MASK + 1];
 
 extern const struct nla_policy vfabric_route_trace_nl_policy[VFAB_A_DST + 1];
 
+extern const struct nla_policy vfabric_path_get_nl_policy[VFAB_A_RANK + 1];
+
 /* Ops table for vfabric */
-extern const struct genl_ops vfabric_nl_ops[22];
+extern const struct genl_ops vfabric_nl_ops[23];
 
 int vfabric_nl_system_get_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_system_set_doit(struct sk_buff *skb, struct genl_info *info);
@@ -98,6 +100,9 @@ int vfabric_nl_route_get_dumpit(struct sk_buff *skb,
 				struct netlink_callback *cb);
 int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_route_trace_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_path_get_dumpit(struct sk_buff *skb,
+			       struct netlink_callback *cb);
 
 enum {
 	VFABRIC_NLGRP_EVENTS,

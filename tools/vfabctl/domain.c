@@ -20,9 +20,16 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 	device_path(text, get32(msg, VFAB_A_DOMAIN), 0);
 	out_str(c, "device", "device", text);
 	out_text(c, "\n   ");
-	out_rate(c, "rate", "rate", get(msg, VFAB_A_RATE));
-	out_uint(c, "latency", "latency", get(msg, VFAB_A_LATENCY));
-	out_text(c, " ns");
+	if (has(msg, VFAB_A_PROFILE))
+		out_str(c, "profile", "profile", get_str(msg, VFAB_A_PROFILE));
+	out_uint(c, "switches", "switches", get(msg, VFAB_A_SWITCHES));
+	out_uint(c, "links", "links", get(msg, VFAB_A_LINK_COUNT));
+	if (has(msg, VFAB_A_RATE)) {
+		out_rate(c, "rate", "rate", get(msg, VFAB_A_RATE));
+		out_uint(c, "latency", "latency", get(msg, VFAB_A_LATENCY));
+		out_text(c, " ns");
+	}
+	out_text(c, "\n   ");
 	snprintf(text, sizeof(text), "%04o", get32(msg, VFAB_A_MODE));
 	out_str(c, "mode", "mode", text);
 	out_uint(c, "uid", "uid", get(msg, VFAB_A_UID));

@@ -16,6 +16,8 @@
 
 #define RANK_BYTES	(VFAB_MAX_WORLD / 8)
 #define MAX_PARTITION	65535
+#define MAX_SWITCH	1023
+#define MAX_SWITCH_PORT	4095
 
 /* Exit statuses */
 enum {
@@ -194,7 +196,10 @@ const char *word(const char *const *words, size_t n, uint32_t value);
 #define WORD(words, value) word(words, sizeof(words) / sizeof((words)[0]), value)
 
 /* What several objects' files need of each other */
-void out_link(struct ctx *c, const struct vfab_nl_msg *msg);			/* link.c */
+int link_show(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int kinds);
+int link_set(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int kinds);
+void port_addr(char addr[64], const struct vfab_nl_msg *msg, uint16_t rank,
+	       uint16_t sw, uint16_t port);		/* these three: link.c */
 int show_domain(const struct vfab_nl_msg *msg, void *ctx); /* domain.c */
 int64_t now_ms(void);					/* wait.c */
 int wait_run(struct ctx *c, int argc, char **argv);
