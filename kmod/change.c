@@ -45,23 +45,43 @@ static struct vf_holder *vf_held(struct vf_domain *dom, u32 rank)
 					 lockdep_is_held(&dom->lock));
 }
 
-/* Live paths between two different ranks; readable without domain->lock. */
-u64 vf_pair_planes(struct vf_domain *dom, u32 a, u32 b)
+/* The route from one rank to another as things stand; no paths over a border. */
+void vf_pair_route(struct vf_domain *dom, u32 a, u32 b, struct vf_route *r)
 {
-	struct vf_partition *part = READ_ONCE(dom->eps[a].part);
+	struct vf_partition *part = dom->eps[a].part;
 
-	if (!part || part != READ_ONCE(dom->eps[b].part))
-		return 0;
-	return vf_route_planes(&dom->topo.now, a, b);
+	memset(r, 0, sizeof(*r));
+	if (part && part == dom->eps[b].part)
+		vf_route_get(&dom->topo, a, b, r);
 }
 
-static u64 vf_pair_planes_was(struct vf_domain *dom, u32 a, u32 b)
-{
-	struct vf_partition *part = dom->eps[a].was_part;
+/* The open ports of both ends of a pair, or none. */
+struct vf_pair {
+	u64 ab, ba;
+};
 
-	if (!part || part != dom->eps[b].was_part)
-		return 0;
-	return vf_route_planes(&dom->was, a, b);
+static struct vf_pair vf_pair_of(const struct vf_topo *t, const struct vf_routes *r,
+				 u32 a, u32 b, bool together)
+{
+	struct vf_pair pair = { };
+
+	if (together && vf_route_open(t, r, a, b)) {
+		pair.ab = vf_route_ports(t, r, a, b);
+		pair.ba = vf_route_ports(t, r, b, a);
+	}
+	return pair;
+}
+
+static struct vf_pair vf_pair_now(struct vf_domain *dom, u32 a, u32 b)
+{
+	return vf_pair_of(&dom->topo, &dom->topo.now, a, b, dom->eps[a].part &&
+			  dom->eps[a].part == dom->eps[b].part);
+}
+
+static struct vf_pair vf_pair_was(struct vf_domain *dom, u32 a, u32 b)
+{
+	return vf_pair_of(&dom->topo, &dom->topo.was, a, b, dom->eps[a].was_part &&
+			  dom->eps[a].was_part == dom->eps[b].was_part);
 }
 
 /**
@@ -81,7 +101,7 @@ int vf_reach(struct vf_domain *dom, u32 a, u32 b)
 		return 0;
 	if (!part || part != READ_ONCE(dom->eps[b].part))
 		return -EACCES;
-	return vf_route_planes(&dom->topo.now, a, b) ? 0 : -EHOSTUNREACH;
+	return vf_route_open(&dom->topo, &dom->topo.now, a, b) ? 0 : -EHOSTUNREACH;
 }
 
 void vf_change_begin(struct vf_change *chg, struct vf_domain *dom, u32 reason)
@@ -181,11 +201,13 @@ static void vf_change_gain(struct vf_change *chg, struct vf_holder *h, u32 peer)
 {
 	bool held = vf_held(chg->dom, peer);
 	u32 was = h->view->peer[peer].state;
+	struct vf_route route;
 
 	if (held && was != VFAB_PEER_HELD && was != VFAB_PEER_RECOVERY)
 		vf_event_stage(chg, h, VFAB_EVENT_PEER_GAINED, peer, 0, chg->reason);
-	if (vf_view_set(h, peer, held ? VFAB_PEER_HELD : VFAB_PEER_VACANT,
-			vf_pair_planes(chg->dom, h->rank, peer), false, false))
+	vf_pair_route(chg->dom, h->rank, peer, &route);
+	if (vf_view_set(h, peer, held ? VFAB_PEER_HELD : VFAB_PEER_VACANT, &route,
+			false, false))
 		vf_change_tell(chg, h);
 }
 
@@ -198,14 +220,15 @@ static void vf_change_gain(struct vf_change *chg, struct vf_holder *h, u32 peer)
 void vf_change_pair(struct vf_change *chg, struct vf_holder *h, u32 peer)
 {
 	struct vf_domain *dom = chg->dom;
-	u64 planes = vf_pair_planes(dom, h->rank, peer);
 	bool apart = vf_apart(dom, h->rank, peer);
 	bool held = vf_held(dom, peer);
 	u32 was = h->view->peer[peer].state, now = VFAB_PEER_UNREACHABLE, were;
 	bool had = was == VFAB_PEER_HELD || was == VFAB_PEER_RECOVERY;
 	bool lost = had;
+	struct vf_route route;
 
-	if (planes) {
+	vf_pair_route(dom, h->rank, peer, &route);
+	if (route.paths) {
 		were = vf_change_imports_of(chg, h, peer, BIT(VF_IMPORT_WAIT) |
 					    BIT(VF_IMPORT_LOST), VF_IMPORT_LIVE);
 		if (were & BIT(VF_IMPORT_LOST)) {
@@ -237,7 +260,7 @@ void vf_change_pair(struct vf_change *chg, struct vf_holder *h, u32 peer)
 			dom->eps[h->rank].was_part->lossy = true;
 		vf_event_stage(chg, h, VFAB_EVENT_PEER_LOST, peer, 0, chg->reason);
 	}
-	if (vf_view_set(h, peer, now, planes, lost, false))
+	if (vf_view_set(h, peer, now, &route, lost, false))
 		vf_change_tell(chg, h);
 }
 
@@ -265,6 +288,25 @@ static void vf_change_moved(struct vf_change *chg, struct vf_holder *h)
 }
 
 /**
+ * vf_change_cuts - would a pair of these ranks lose its last path?
+ * @dom: its routes compiled as they are to be, not acted on yet
+ * @ranks: as for vf_change_routes()
+ */
+bool vf_change_cuts(struct vf_domain *dom, const unsigned long *ranks)
+{
+	unsigned int a, b, world = dom->topo.world;
+
+	for_each_set_bit(a, ranks, world) {
+		for (b = 0; b < world; b++)
+			if (b != a && vf_pair_was(dom, a, b).ab &&
+			    !vf_pair_now(dom, a, b).ab)
+				return true;
+		cond_resched();
+	}
+	return false;
+}
+
+/**
  * vf_change_routes - act on a change of topology, tables or partitions
  * @chg: the change being made
  * @ranks: the endpoints of which something changed; all pairs that have one of
@@ -280,18 +322,18 @@ void vf_change_routes(struct vf_change *chg, const unsigned long *ranks)
 		struct vf_holder *ha = vf_held(dom, a);
 
 		for (b = 0; b < world; b++) {
-			u64 was, now;
+			struct vf_pair was, now;
 			struct vf_holder *hb;
 
 			if (b == a || (b < a && test_bit(b, ranks)))
 				continue;
-			was = vf_pair_planes_was(dom, a, b);
-			now = vf_pair_planes(dom, a, b);
-			if (was != now) {
+			was = vf_pair_was(dom, a, b);
+			now = vf_pair_now(dom, a, b);
+			if (was.ab != now.ab || was.ba != now.ba) {
 				chg->routes_changed += 2;
-				if (!now)
+				if (!now.ab)
 					chg->routes_lost += 2;
-			} else if (chg->reason != VFAB_REASON_PARTITION) {
+			} else if (!chg->rates && chg->reason != VFAB_REASON_PARTITION) {
 				continue;
 			}
 			hb = vf_held(dom, b);
@@ -309,10 +351,8 @@ void vf_change_routes(struct vf_change *chg, const unsigned long *ranks)
 		if (ep->part != ep->was_part && h)
 			vf_change_moved(chg, h);
 		ep->was_part = ep->part;
-		dom->was.port_up[a] = dom->topo.now.port_up[a];
-		dom->was.entry[a] = dom->topo.now.entry[a];
 	}
-	dom->was.sw_up = dom->topo.now.sw_up;
+	vf_route_settle(&dom->topo, ranks);
 	dom->generation++;
 	vf_domain_changed(dom);
 }
@@ -389,6 +429,28 @@ void vf_change_commit(struct vf_change *chg)
 	}
 }
 
+/**
+ * vf_change_topology - a link, a switch or a table was changed: all of it
+ * @chg: for the caller to look at
+ * @dom: under its lock
+ * @reason: enum vfab_reason
+ * @dests: what vf_route_touch_*() says of the change
+ * @rates: a rate or a latency changed; where links differ, that may be so
+ *	whatever changed
+ */
+void vf_change_topology(struct vf_change *chg, struct vf_domain *dom, u32 reason,
+			const unsigned long *dests, bool rates)
+{
+	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
+
+	rates |= !dom->topo.alike || dom->topo.degraded;
+	vf_route_compile(&dom->topo, dests, ranks);
+	vf_change_begin(chg, dom, reason);
+	chg->rates = rates;
+	vf_change_routes(chg, rates ? dests : ranks);
+	vf_change_commit(chg);
+}
+
 /* Outages that lasted longer than the retry timeout become losses. */
 static bool vf_settle(struct vf_domain *dom, unsigned long *next)
 {
@@ -418,7 +480,7 @@ static bool vf_settle(struct vf_domain *dom, unsigned long *next)
 					     VF_IMPORT_LOST);
 			vf_event_stage(&chg, h, VFAB_EVENT_PEER_LOST, b, 0,
 				       h->outages[b].reason);
-			vf_view_set(h, b, VFAB_PEER_UNREACHABLE, 0, true, false);
+			vf_view_set(h, b, VFAB_PEER_UNREACHABLE, &vf_no_route, true, false);
 			if (dom->eps[a].part)
 				dom->eps[a].part->lossy = true;
 			vf_change_tell(&chg, h);

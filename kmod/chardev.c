@@ -29,7 +29,7 @@ static int vf_ioc_info(struct vf_holder *h, void *arg)
 		.abi = VFAB_ABI,
 		.domain = dom->id,
 		.world = dom->topo.world,
-		.planes = dom->topo.planes,
+		.planes = dom->topo.ports,
 		.partition = h->gate->part->id,
 		.rank = VFAB_RANK_ANY,
 		.vectors = VFAB_VECTORS,
@@ -282,7 +282,7 @@ int vf_chardev_init(void)
 	BUILD_BUG_ON(sizeof(struct vfab_event) != 32);
 	BUILD_BUG_ON(ARRAY_SIZE(vf_ioctls) != _IOC_NR(VFAB_IOC_EVENTFD) + 1);
 	BUILD_BUG_ON(VFAB_VECTORS * VFAB_BELL_STRIDE > PAGE_SIZE);
-	BUILD_BUG_ON(VFAB_MAX_WORLD != VF_MAX_WORLD || VFAB_MAX_PLANES != VF_MAX_PLANES);
+	BUILD_BUG_ON(VFAB_MAX_WORLD != VF_MAX_WORLD || VFAB_MAX_PLANES != VF_MAX_PORTS);
 
 	ret = alloc_chrdev_region(&vf_devt, 0, VF_MINORS, "vfabric");
 	if (ret)

@@ -23,11 +23,7 @@ static void vf_domain_free(struct kref *ref)
 	if (dom->restricted)
 		vf_user_del_domain(dom->user);
 	vf_user_put(dom->user);
-	kvfree(dom->topo.now.port_up);
-	kvfree(dom->topo.now.entry);
-	kvfree(dom->topo.table);
-	kvfree(dom->was.port_up);
-	kvfree(dom->was.entry);
+	vf_topo_destroy(&dom->topo);
 	kvfree(dom->eps);
 	xa_destroy(&dom->windows);
 	mutex_destroy(&dom->lock);
@@ -150,14 +146,16 @@ bool vf_domain_charge(struct vf_domain *dom, u64 bytes)
 	return true;
 }
 
-static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg)
+static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg,
+					 struct netlink_ext_ack *extack)
 {
 	struct vf_domain *dom;
-	struct vf_topo *t;
+	const char *why;
+	int ret;
 
 	dom = kzalloc(sizeof(*dom), GFP_KERNEL_ACCOUNT);
 	if (!dom)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	kref_init(&dom->ref);
 	mutex_init(&dom->lock);
 	INIT_LIST_HEAD(&dom->parts);
@@ -166,6 +164,8 @@ static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg)
 	dom->access = cfg->access;
 	dom->nodes = cfg->nodes;
 	dom->part_mode = cfg->part_mode;
+	INIT_LIST_HEAD(&dom->flaps);
+	INIT_DELAYED_WORK(&dom->flap, vf_flap_work);
 	dom->peer_death = cfg->peer_death;
 	dom->retry_ms = cfg->retry_ms;
 	dom->mem_limit = cfg->mem_limit;
@@ -175,26 +175,20 @@ static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg)
 	else
 		uuid_gen(&dom->uuid);
 
-	t = &dom->topo;
-	t->world = cfg->world;
-	t->planes = cfg->planes;
-	t->rate = cfg->rate;
-	t->latency = cfg->latency;
-	t->now.port_up = kvcalloc(t->world, sizeof(u64), GFP_KERNEL_ACCOUNT);
-	t->now.entry = kvcalloc(t->world, sizeof(u64), GFP_KERNEL_ACCOUNT);
-	t->table = kvcalloc(t->world * t->planes, sizeof(u16), GFP_KERNEL_ACCOUNT);
-	dom->was.port_up = kvcalloc(t->world, sizeof(u64), GFP_KERNEL_ACCOUNT);
-	dom->was.entry = kvcalloc(t->world, sizeof(u64), GFP_KERNEL_ACCOUNT);
-	dom->eps = kvcalloc(t->world, sizeof(*dom->eps), GFP_KERNEL_ACCOUNT);
-	if (!t->now.port_up || !t->now.entry || !t->table ||
-	    !dom->was.port_up || !dom->was.entry || !dom->eps) {
-		vf_domain_put(dom);
-		return NULL;
+	if (cfg->profile)
+		strscpy(dom->profile, cfg->profile, sizeof(dom->profile));
+	ret = vf_topo_create(&dom->topo, &cfg->topo, &why);
+	if (ret == -EINVAL && extack)
+		extack->_msg = why;
+	if (!ret) {
+		dom->eps = kvcalloc(dom->topo.world, sizeof(*dom->eps),
+				    GFP_KERNEL_ACCOUNT);
+		ret = dom->eps ? 0 : -ENOMEM;
 	}
-	vf_topo_init(t);
-	dom->was.sw_up = t->now.sw_up;
-	memcpy(dom->was.port_up, t->now.port_up, t->world * sizeof(u64));
-	memcpy(dom->was.entry, t->now.entry, t->world * sizeof(u64));
+	if (ret) {
+		vf_domain_put(dom);
+		return ERR_PTR(ret);
+	}
 	return dom;
 }
 
@@ -265,9 +259,9 @@ struct vf_domain *vf_domain_create(struct net *net,
 	struct vf_domain *dom;
 	int ret;
 
-	dom = vf_domain_alloc(cfg);
-	if (!dom)
-		return ERR_PTR(-ENOMEM);
+	dom = vf_domain_alloc(cfg, extack);
+	if (IS_ERR(dom))
+		return dom;
 	if (cfg->name)
 		strscpy(dom->name, cfg->name, sizeof(dom->name));
 	dom->net = net;
@@ -366,9 +360,11 @@ int vf_domain_delete(struct vf_domain *dom, bool force)
 	}
 	list_for_each_entry_safe(part, next, &dom->parts, node)
 		vf_partition_delete(part);
+	vf_flap_stop_all(dom);
 	vf_notify(dom, &n);
 	mutex_unlock(&dom->lock);
 	cancel_delayed_work_sync(&dom->settle);
+	cancel_delayed_work_sync(&dom->flap);
 
 	mutex_lock(&vf_registry);
 	xa_erase(&vf_domains, dom->id);

@@ -10,6 +10,9 @@
 #include <net/sock.h>
 #include "netlink.h"
 
+/* A trace over 64 ports and three switches each */
+#define VF_NL_REPLY	(4 * NLMSG_GOODSIZE)
+
 static bool vf_nl_ready;
 
 /* A sentence and the attribute it is about. */
@@ -251,7 +254,7 @@ int vf_nl_reply(struct sk_buff *skb, struct genl_info *info,
 	};
 	int ret;
 
-	to.skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	to.skb = genlmsg_new(VF_NL_REPLY, GFP_KERNEL);
 	if (!to.skb)
 		return -ENOMEM;
 	ret = fill(&to, dom, index);

@@ -7,6 +7,22 @@
 #define VF_DEFAULT_RATE		50000	/* NVLink 5: 50 GB/s per link and direction */
 #define VF_DEFAULT_LATENCY	700	/* ns end to end, see Documentation */
 
+/* A rate and a latency of the whole make sense where all links are alike. */
+static int vf_nl_put_topo(struct sk_buff *skb, struct vf_domain *dom)
+{
+	const struct vf_topo *t = &dom->topo;
+
+	return (t->alike && t->nlinks &&
+		(nla_put_u32(skb, VFAB_A_RATE, t->link[0].rate) ||
+		 nla_put_u32(skb, VFAB_A_LATENCY,
+			     2 * t->link[0].latency + t->switch_latency))) ||
+	       nla_put_u32(skb, VFAB_A_SWITCHES, t->switches) ||
+	       nla_put_u32(skb, VFAB_A_LINK_COUNT, t->nlinks) ||
+	       nla_put_u32(skb, VFAB_A_SWITCH_LATENCY, t->switch_latency) ||
+	       (t->forwards && nla_put_flag(skb, VFAB_A_FORWARDING)) ||
+	       (dom->profile[0] && nla_put_string(skb, VFAB_A_PROFILE, dom->profile));
+}
+
 static int vf_nl_fill_domain(const struct vf_nl_to *to, struct vf_domain *dom,
 			     unsigned long index)
 {
@@ -19,9 +35,8 @@ static int vf_nl_fill_domain(const struct vf_nl_to *to, struct vf_domain *dom,
 		nla_put_string(skb, VFAB_A_DOMAIN_NAME, dom->name) ||
 		nla_put(skb, VFAB_A_UUID, sizeof(dom->uuid), &dom->uuid) ||
 		nla_put_u32(skb, VFAB_A_WORLD, dom->topo.world) ||
-		nla_put_u32(skb, VFAB_A_PLANES, dom->topo.planes) ||
-		nla_put_u32(skb, VFAB_A_RATE, dom->topo.rate) ||
-		nla_put_u32(skb, VFAB_A_LATENCY, dom->topo.latency) ||
+		nla_put_u32(skb, VFAB_A_PLANES, dom->topo.ports) ||
+		vf_nl_put_topo(skb, dom) ||
 		vf_nl_put_access(to, &dom->access) ||
 		nla_put_u32(skb, VFAB_A_PEER_DEATH, dom->peer_death) ||
 		nla_put_u32(skb, VFAB_A_RETRY_TIMEOUT, dom->retry_ms) ||
@@ -63,10 +78,71 @@ static int vf_nl_restrict(struct genl_info *info, struct vf_domain_config *cfg)
 	if (!vf_param_userns_domains)
 		return vf_nl_refuse(info, -1, -EPERM,
 			"creating a domain needs CAP_NET_ADMIN in the initial user namespace (or the module parameter userns_domains)");
-	if (cfg->world > vf_param_userns_world)
+	if (cfg->topo.world > vf_param_userns_world)
 		return vf_nl_refuse(info, VFAB_A_WORLD, -EPERM,
 			"larger than the module parameter userns_world allows in a user namespace");
 	cfg->restricted = true;
+	return 0;
+}
+
+/* The links, in as many attributes as they take, into one array. */
+static int vf_nl_get_links(struct genl_info *info, struct vf_topo_config *t)
+{
+	struct vf_link_spec *links;
+	struct nlattr *a;
+	size_t bytes = 0;
+	int rem;
+
+	BUILD_BUG_ON(sizeof(*links) != 20 ||
+		     sizeof(*links) != sizeof(struct vfab_link_spec));
+	nlmsg_for_each_attr(a, info->nlhdr, GENL_HDRLEN, rem) {
+		if (nla_type(a) != VFAB_A_LINKS)
+			continue;
+		if (nla_len(a) % sizeof(*links))
+			return vf_nl_refuse(info, VFAB_A_LINKS, -EINVAL,
+				"links are whole records of struct vfab_link_spec");
+		bytes += nla_len(a);
+	}
+	if (bytes / sizeof(*links) > VF_MAX_LINKS)
+		return vf_nl_refuse(info, VFAB_A_LINKS, -EINVAL,
+				    "a domain has at most 65536 links");
+	links = kvmalloc(max_t(size_t, bytes, 1), GFP_KERNEL_ACCOUNT);
+	if (!links)
+		return -ENOMEM;
+	t->links = links;
+	nlmsg_for_each_attr(a, info->nlhdr, GENL_HDRLEN, rem)
+		if (nla_type(a) == VFAB_A_LINKS) {
+			memcpy(links + t->nlinks, nla_data(a), nla_len(a));
+			t->nlinks += nla_len(a) / sizeof(*links);
+		}
+	return 0;
+}
+
+/* A crossbar of planes, or a list of links; the latter is the caller's to free. */
+static int vf_nl_topo_config(struct genl_info *info, struct vf_topo_config *t)
+{
+	struct nlattr **attrs = info->attrs;
+
+	t->world = nla_get_u32(attrs[VFAB_A_WORLD]);
+	t->planes = vf_nl_u32(info, VFAB_A_PLANES, VF_DEFAULT_PLANES);
+	t->rate = vf_nl_u32(info, VFAB_A_RATE, VF_DEFAULT_RATE);
+	t->latency = vf_nl_u32(info, VFAB_A_LATENCY, VF_DEFAULT_LATENCY);
+	t->switches = vf_nl_u32(info, VFAB_A_SWITCHES, 0);
+	t->switch_latency = vf_nl_u32(info, VFAB_A_SWITCH_LATENCY, 0);
+	t->forwards = attrs[VFAB_A_FORWARDING];
+	if (!t->rate)
+		return vf_nl_refuse(info, VFAB_A_RATE, -EINVAL,
+				    "a link's rate is at least 1 (10^6 bytes per second)");
+	if (attrs[VFAB_A_LINKS]) {
+		if (attrs[VFAB_A_PLANES] || attrs[VFAB_A_RATE] || attrs[VFAB_A_LATENCY])
+			return vf_nl_refuse(info, VFAB_A_LINKS, -EINVAL,
+				"give planes, rate and latency, or a list of links, not both");
+		return vf_nl_get_links(info, t);
+	}
+	if (attrs[VFAB_A_SWITCHES] || attrs[VFAB_A_SWITCH_LATENCY] ||
+	    attrs[VFAB_A_FORWARDING])
+		return vf_nl_refuse(info, VFAB_A_SWITCHES, -EINVAL,
+			"switches, switch-latency and forwarding belong to a list of links");
 	return 0;
 }
 
@@ -97,30 +173,30 @@ static int vf_nl_domain_config(struct sk_buff *skb, struct genl_info *info,
 					    "the zero UUID means no fabric: give another");
 		cfg->uuid = uuid;
 	}
-	cfg->world = nla_get_u32(attrs[VFAB_A_WORLD]);
-	cfg->planes = vf_nl_u32(info, VFAB_A_PLANES, VF_DEFAULT_PLANES);
+	cfg->topo.world = nla_get_u32(attrs[VFAB_A_WORLD]);
 	cfg->nodes = vf_nl_u32(info, VFAB_A_NODES, 1);
-	if (cfg->world % cfg->nodes)
+	if (cfg->topo.world % cfg->nodes)
 		return vf_nl_refuse(info, VFAB_A_NODES, -EINVAL,
 				    "the number of nodes must divide the world size");
 	cfg->part_mode = vf_nl_u32(info, VFAB_A_PARTITION_MODE, VFAB_PARTITIONS_DEFAULT);
-	if (cfg->part_mode == VFAB_PARTITIONS_HGX15 && cfg->world != 8)
+	if (cfg->part_mode == VFAB_PARTITIONS_HGX15 && cfg->topo.world != 8)
 		return vf_nl_refuse(info, VFAB_A_PARTITION_MODE, -EINVAL,
 				    "the partitions hgx15 are those of 8 endpoints: give a world size of 8");
-	cfg->rate = vf_nl_u32(info, VFAB_A_RATE, VF_DEFAULT_RATE);
-	cfg->latency = vf_nl_u32(info, VFAB_A_LATENCY, VF_DEFAULT_LATENCY);
 	cfg->peer_death = vf_nl_u32(info, VFAB_A_PEER_DEATH, VFAB_PEER_DEATH_REVOKE);
 	cfg->retry_ms = vf_nl_u32(info, VFAB_A_RETRY_TIMEOUT, 0);
 	cfg->mem_limit = attrs[VFAB_A_MEM_LIMIT] ?
 			 nla_get_u64(attrs[VFAB_A_MEM_LIMIT]) :
 			 (u64)totalram_pages() << PAGE_SHIFT >> 1;
-	if (!cfg->rate)
-		return vf_nl_refuse(info, VFAB_A_RATE, -EINVAL,
-				    "a link's rate is at least 1 (10^6 bytes per second)");
+	if (attrs[VFAB_A_PROFILE]) {
+		cfg->profile = nla_data(attrs[VFAB_A_PROFILE]);
+		if (!vf_name_valid(cfg->profile))
+			return vf_nl_refuse(info, VFAB_A_PROFILE, -EINVAL,
+				"a profile's name is a letter or digit and up to 31 of letters, digits, _ . -");
+	}
 	ret = netlink_capable(skb, CAP_NET_ADMIN) ? 0 : vf_nl_restrict(info, cfg);
-	if (ret)
-		return ret;
-	return vf_nl_get_access(skb, info, cfg->restricted, &root, &cfg->access);
+	if (!ret)
+		ret = vf_nl_get_access(skb, info, cfg->restricted, &root, &cfg->access);
+	return ret ?: vf_nl_topo_config(info, &cfg->topo);
 }
 
 int vfabric_nl_domain_create_doit(struct sk_buff *skb, struct genl_info *info)
@@ -136,6 +212,7 @@ int vfabric_nl_domain_create_doit(struct sk_buff *skb, struct genl_info *info)
 	if (ret)
 		return ret;
 	dom = vf_domain_create(genl_info_net(info), &cfg, info->extack);
+	kvfree(cfg.topo.links);
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
 	mutex_lock(&dom->lock);

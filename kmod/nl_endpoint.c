@@ -13,7 +13,7 @@ static struct vf_holder *vf_nl_holder(struct vf_domain *dom, u32 rank)
 
 static u32 vf_nl_ports_up(struct vf_domain *dom, u32 rank)
 {
-	return hweight64(dom->topo.now.port_up[rank] & dom->topo.now.sw_up);
+	return hweight64(dom->topo.now.port_up[rank]);
 }
 
 /* Peers whose route is out, but may be ridden out. */
@@ -67,7 +67,7 @@ static int vf_nl_fill_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
 		return -EMSGSIZE;
 	if (!up)
 		health = VFAB_HEALTH_UNHEALTHY;
-	else if (up == dom->topo.planes)
+	else if (up == vf_vertex_ports(&dom->topo, rank))
 		health = VFAB_HEALTH_HEALTHY;
 	return vf_nl_end(to, hdr,
 		nla_put_u32(skb, VFAB_A_RANK, rank) ||
@@ -78,7 +78,7 @@ static int vf_nl_fill_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
 		nla_put_s32(skb, VFAB_A_STATUS, 0) ||
 		nla_put_u32(skb, VFAB_A_HEALTH, health) ||
 		nla_put_u32(skb, VFAB_A_PORTS_UP, up) ||
-		nla_put_u32(skb, VFAB_A_PLANES, dom->topo.planes) ||
+		nla_put_u32(skb, VFAB_A_PLANES, vf_vertex_ports(&dom->topo, rank)) ||
 		nla_put_u8(skb, VFAB_A_HELD, !!h) ||
 		nla_put_u32(skb, VFAB_A_WINDOWS, h ? h->nwindows : 0) ||
 		nla_put_u64_64bit(skb, VFAB_A_MEM_USED, h ? h->win_bytes : 0,

@@ -19,6 +19,23 @@ static struct netlink_range_validation vfab_a_partition_range = {
 	.max	= 65535ULL,
 };
 
+static struct netlink_range_validation vfab_a_switch_latency_range = {
+	.max	= 1000000000ULL,
+};
+
+static struct netlink_range_validation vfab_a_width_range = {
+	.max	= 65535ULL,
+};
+
+static struct netlink_range_validation vfab_a_flap_period_range = {
+	.min	= 2ULL,
+	.max	= 3600000ULL,
+};
+
+static struct netlink_range_validation vfab_a_flap_count_range = {
+	.max	= 1000000ULL,
+};
+
 /* VFAB_CMD_SYSTEM_GET - do */
 const struct nla_policy vfabric_system_get_nl_policy[VFAB_A_PAD + 1] = {
 };
@@ -48,6 +65,11 @@ const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_PARTITION_MODE + 
 	[VFAB_A_MEM_LIMIT] = { .type = NLA_U64, },
 	[VFAB_A_RATE] = { .type = NLA_U32, },
 	[VFAB_A_LATENCY] = { .type = NLA_U32, },
+	[VFAB_A_SWITCHES] = NLA_POLICY_MAX(NLA_U32, 1024),
+	[VFAB_A_LINKS] = { .type = NLA_BINARY, },
+	[VFAB_A_SWITCH_LATENCY] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_switch_latency_range),
+	[VFAB_A_FORWARDING] = { .type = NLA_FLAG, },
+	[VFAB_A_PROFILE] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_NODES] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
 	[VFAB_A_PARTITION_MODE] = NLA_POLICY_MAX(NLA_U32, 2),
 };
@@ -131,14 +153,14 @@ const struct nla_policy vfabric_window_get_nl_policy[VFAB_A_HANDLE + 1] = {
 const struct nla_policy vfabric_switch_get_nl_policy[VFAB_A_SWITCH + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
-	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
 };
 
 /* VFAB_CMD_SWITCH_SET - do */
 const struct nla_policy vfabric_switch_set_nl_policy[VFAB_A_UP + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
-	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
 	[VFAB_A_UP] = NLA_POLICY_MAX(NLA_U8, 1),
 };
 
@@ -147,26 +169,34 @@ const struct nla_policy vfabric_port_get_nl_policy[VFAB_A_PORT + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
-	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
-	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 4095),
 };
 
 /* VFAB_CMD_PORT_SET - do */
-const struct nla_policy vfabric_port_set_nl_policy[VFAB_A_UP + 1] = {
+const struct nla_policy vfabric_port_set_nl_policy[VFAB_A_FLAP_COUNT + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
-	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
-	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 4095),
 	[VFAB_A_UP] = NLA_POLICY_MAX(NLA_U8, 1),
+	[VFAB_A_DRAIN] = { .type = NLA_FLAG, },
+	[VFAB_A_RESTORE] = { .type = NLA_FLAG, },
+	[VFAB_A_RATE] = { .type = NLA_U32, },
+	[VFAB_A_LATENCY] = { .type = NLA_U32, },
+	[VFAB_A_WIDTH] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_width_range),
+	[VFAB_A_FLAP_PERIOD] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_flap_period_range),
+	[VFAB_A_FLAP_COUNT] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_flap_count_range),
 };
 
 /* VFAB_CMD_LINK_GET - do */
-const struct nla_policy vfabric_link_get_nl_policy[VFAB_A_SWITCH + 1] = {
+const struct nla_policy vfabric_link_get_nl_policy[VFAB_A_PORT + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
-	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 4095),
 };
 
 /* VFAB_CMD_LINK_SET - do */
@@ -174,8 +204,16 @@ const struct nla_policy vfabric_link_set_nl_policy[VFAB_A_NODE + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
-	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 4095),
 	[VFAB_A_UP] = NLA_POLICY_MAX(NLA_U8, 1),
+	[VFAB_A_DRAIN] = { .type = NLA_FLAG, },
+	[VFAB_A_RESTORE] = { .type = NLA_FLAG, },
+	[VFAB_A_RATE] = { .type = NLA_U32, },
+	[VFAB_A_LATENCY] = { .type = NLA_U32, },
+	[VFAB_A_WIDTH] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_width_range),
+	[VFAB_A_FLAP_PERIOD] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_flap_period_range),
+	[VFAB_A_FLAP_COUNT] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_flap_count_range),
 	[VFAB_A_NODE] = NLA_POLICY_MAX(NLA_U32, 1023),
 };
 
@@ -183,17 +221,20 @@ const struct nla_policy vfabric_link_set_nl_policy[VFAB_A_NODE + 1] = {
 const struct nla_policy vfabric_route_get_nl_policy[VFAB_A_DEST + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
-	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
 	[VFAB_A_DEST] = NLA_POLICY_MAX(NLA_U32, 1023),
 };
 
 /* VFAB_CMD_ROUTE_SET - do */
-const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_DROP + 1] = {
+const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_EGRESS_MASK + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
-	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 63),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
 	[VFAB_A_DEST] = NLA_POLICY_MAX(NLA_U32, 1023),
-	[VFAB_A_EGRESS] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_EGRESS] = NLA_POLICY_MAX(NLA_U32, 4095),
+	[VFAB_A_EGRESS_MASK] = { .type = NLA_U64, },
 	[VFAB_A_DROP] = { .type = NLA_FLAG, },
 };
 
@@ -203,6 +244,13 @@ const struct nla_policy vfabric_route_trace_nl_policy[VFAB_A_DST + 1] = {
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_SRC] = NLA_POLICY_MAX(NLA_U32, 1023),
 	[VFAB_A_DST] = NLA_POLICY_MAX(NLA_U32, 1023),
+};
+
+/* VFAB_CMD_PATH_GET - do */
+const struct nla_policy vfabric_path_get_nl_policy[VFAB_A_RANK + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
 };
 
 /* VFAB_CMD_CHANNEL_GET - do */
@@ -234,7 +282,7 @@ const struct nla_policy vfabric_channel_delete_nl_policy[VFAB_A_CHANNEL + 1] = {
 };
 
 /* Ops table for vfabric */
-const struct genl_ops vfabric_nl_ops[25] = {
+const struct genl_ops vfabric_nl_ops[26] = {
 	{
 		.cmd		= VFAB_CMD_SYSTEM_GET,
 		.doit		= vfabric_nl_system_get_doit,
@@ -350,7 +398,7 @@ const struct genl_ops vfabric_nl_ops[25] = {
 		.cmd		= VFAB_CMD_PORT_SET,
 		.doit		= vfabric_nl_port_set_doit,
 		.policy		= vfabric_port_set_nl_policy,
-		.maxattr	= VFAB_A_UP,
+		.maxattr	= VFAB_A_FLAP_COUNT,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{
@@ -358,7 +406,7 @@ const struct genl_ops vfabric_nl_ops[25] = {
 		.doit		= vfabric_nl_link_get_doit,
 		.dumpit		= vfabric_nl_link_get_dumpit,
 		.policy		= vfabric_link_get_nl_policy,
-		.maxattr	= VFAB_A_SWITCH,
+		.maxattr	= VFAB_A_PORT,
 	},
 	{
 		.cmd		= VFAB_CMD_LINK_SET,
@@ -378,7 +426,7 @@ const struct genl_ops vfabric_nl_ops[25] = {
 		.cmd		= VFAB_CMD_ROUTE_SET,
 		.doit		= vfabric_nl_route_set_doit,
 		.policy		= vfabric_route_set_nl_policy,
-		.maxattr	= VFAB_A_DROP,
+		.maxattr	= VFAB_A_EGRESS_MASK,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{
@@ -386,6 +434,13 @@ const struct genl_ops vfabric_nl_ops[25] = {
 		.doit		= vfabric_nl_route_trace_doit,
 		.policy		= vfabric_route_trace_nl_policy,
 		.maxattr	= VFAB_A_DST,
+	},
+	{
+		.cmd		= VFAB_CMD_PATH_GET,
+		.doit		= vfabric_nl_path_get_doit,
+		.dumpit		= vfabric_nl_path_get_dumpit,
+		.policy		= vfabric_path_get_nl_policy,
+		.maxattr	= VFAB_A_RANK,
 	},
 	{
 		.cmd		= VFAB_CMD_CHANNEL_GET,

@@ -43,17 +43,19 @@ extern const struct nla_policy vfabric_switch_set_nl_policy[VFAB_A_UP + 1];
 
 extern const struct nla_policy vfabric_port_get_nl_policy[VFAB_A_PORT + 1];
 
-extern const struct nla_policy vfabric_port_set_nl_policy[VFAB_A_UP + 1];
+extern const struct nla_policy vfabric_port_set_nl_policy[VFAB_A_FLAP_COUNT + 1];
 
-extern const struct nla_policy vfabric_link_get_nl_policy[VFAB_A_SWITCH + 1];
+extern const struct nla_policy vfabric_link_get_nl_policy[VFAB_A_PORT + 1];
 
 extern const struct nla_policy vfabric_link_set_nl_policy[VFAB_A_NODE + 1];
 
 extern const struct nla_policy vfabric_route_get_nl_policy[VFAB_A_DEST + 1];
 
-extern const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_DROP + 1];
+extern const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_EGRESS_MASK + 1];
 
 extern const struct nla_policy vfabric_route_trace_nl_policy[VFAB_A_DST + 1];
+
+extern const struct nla_policy vfabric_path_get_nl_policy[VFAB_A_RANK + 1];
 
 extern const struct nla_policy vfabric_channel_get_nl_policy[VFAB_A_CHANNEL + 1];
 
@@ -62,7 +64,7 @@ extern const struct nla_policy vfabric_channel_create_nl_policy[VFAB_A_CHANNEL +
 extern const struct nla_policy vfabric_channel_delete_nl_policy[VFAB_A_CHANNEL + 1];
 
 /* Ops table for vfabric */
-extern const struct genl_ops vfabric_nl_ops[25];
+extern const struct genl_ops vfabric_nl_ops[26];
 
 int vfabric_nl_system_get_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_system_set_doit(struct sk_buff *skb, struct genl_info *info);
@@ -104,6 +106,9 @@ int vfabric_nl_route_get_dumpit(struct sk_buff *skb,
 				struct netlink_callback *cb);
 int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_route_trace_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_path_get_dumpit(struct sk_buff *skb,
+			       struct netlink_callback *cb);
 int vfabric_nl_channel_get_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_channel_get_dumpit(struct sk_buff *skb,
 				  struct netlink_callback *cb);

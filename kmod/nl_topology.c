@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Netlink: switches, ports, links and routing tables. */
+/* Netlink: switches, ports, links, routing tables and routes. */
+#include <linux/slab.h>
 #include "netlink.h"
 
-static const char vf_need_up[] = "nothing to set: give up, 1 or 0";
 static const char vf_need_sw[] = "name a switch by its index";
-static const char vf_bad_sw[] = "the switch is not below the domain's number of planes";
+static const char vf_bad_sw[] = "the switch is not below the domain's number of switches";
 static const char vf_bad_rank[] = "the rank is not below the domain's world size";
 static const char vf_need_dest[] = "name the destination rank of the entry";
 static const char vf_need_pair[] = "give both src and dst, two ranks";
 
 static int vf_nl_switch(struct genl_info *info, struct vf_domain *dom, u32 *sw)
 {
-	return vf_nl_index(info, VFAB_A_SWITCH, dom->topo.planes, vf_need_sw,
+	return vf_nl_index(info, VFAB_A_SWITCH, dom->topo.switches, vf_need_sw,
 			   vf_bad_sw, sw);
 }
 
@@ -31,35 +31,40 @@ static int vf_nl_fill_changed(const struct vf_nl_to *to, struct vf_domain *dom,
 
 /* The model has been changed: let it take effect, announce it and answer. */
 static int vf_nl_apply(struct sk_buff *skb, struct genl_info *info,
-		       struct vf_domain *dom, const unsigned long *ranks,
-		       u32 reason, struct vf_notice *n)
+		       struct vf_domain *dom, const unsigned long *dests,
+		       u32 reason, bool rates, struct vf_notice *n)
 {
 	struct vf_change chg;
 
-	vf_change_begin(&chg, dom, reason);
-	vf_change_routes(&chg, ranks);
-	vf_change_commit(&chg);
+	vf_change_topology(&chg, dom, reason, dests, rates);
 	n->chg = &chg;
 	vf_notify(dom, n);
 	return vf_nl_reply(skb, info, dom, vf_nl_fill_changed, (unsigned long)&chg);
 }
 
+/* --- Switches -------------------------------------------------------------------- */
+
 static int vf_nl_fill_switch(const struct vf_nl_to *to, struct vf_domain *dom,
 			     unsigned long sw)
 {
+	const struct vf_topo *t = &dom->topo;
 	struct sk_buff *skb = to->skb;
 	void *hdr = vf_nl_begin(to, dom);
-	u32 rank, up = 0;
+	u32 p, ports = 0, up = 0;
 
 	if (!hdr)
 		return -EMSGSIZE;
-	for (rank = 0; rank < dom->topo.world; rank++)
-		up += vf_topo_link_up(&dom->topo, rank, sw);
+	for (p = t->first[t->world + sw]; p < t->first[t->world + sw + 1]; p++) {
+		if (t->port[p].link == VF_NONE)
+			continue;
+		ports++;
+		up += vf_link_carries(t, t->port[p].link);
+	}
 	return vf_nl_end(to, hdr,
 		nla_put_u32(skb, VFAB_A_SWITCH, sw) ||
-		nla_put_u8(skb, VFAB_A_UP, dom->topo.now.sw_up >> sw & 1) ||
+		nla_put_u8(skb, VFAB_A_UP, t->sw_up[sw]) ||
 		nla_put_u32(skb, VFAB_A_PORTS_UP, up) ||
-		nla_put_u32(skb, VFAB_A_WORLD, dom->topo.world));
+		nla_put_u32(skb, VFAB_A_PORTS, ports));
 }
 
 static int vf_nl_walk_switch(const struct vf_nl_to *to, struct vf_domain *dom,
@@ -68,7 +73,7 @@ static int vf_nl_walk_switch(const struct vf_nl_to *to, struct vf_domain *dom,
 	struct nlattr *only = attrs[VFAB_A_SWITCH];
 	int ret;
 
-	for (; *index < dom->topo.planes; ++*index) {
+	for (; *index < dom->topo.switches; ++*index) {
 		if (only && *index != nla_get_u32(only))
 			continue;
 		ret = vf_nl_fill_switch(to, dom, *index);
@@ -102,7 +107,7 @@ int vfabric_nl_switch_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct vf_notice n = VF_NOTICE(VFAB_OBJ_SWITCH, VFAB_ACT_CHANGED,
 				       VFAB_WHY_LINK);
-	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
+	DECLARE_BITMAP(dests, VF_MAX_WORLD) = { };
 	struct vf_domain *dom = vf_nl_write(skb, info);
 	u32 sw;
 	int ret;
@@ -111,64 +116,182 @@ int vfabric_nl_switch_set_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(dom);
 	ret = vf_nl_switch(info, dom, &sw);
 	if (!ret && GENL_REQ_ATTR_CHECK(info, VFAB_A_UP))
-		ret = vf_nl_refuse(info, -1, -EINVAL, vf_need_up);
+		ret = vf_nl_refuse(info, -1, -EINVAL, "nothing to set: give up, 1 or 0");
 	if (!ret) {
 		n.sw = sw;
 		n.up = nla_get_u8(info->attrs[VFAB_A_UP]);
-		vf_topo_set_switch(&dom->topo, sw, n.up);
-		bitmap_fill(ranks, dom->topo.world);
-		ret = vf_nl_apply(skb, info, dom, ranks, VFAB_REASON_LINK, &n);
+		dom->topo.sw_up[sw] = n.up;
+		vf_route_touch_switch(&dom->topo, sw, dests);
+		ret = vf_nl_apply(skb, info, dom, dests, VFAB_REASON_LINK, false, &n);
 	}
 	vf_nl_unlock(dom);
 	return ret;
 }
 
-static int vf_nl_put_link_state(struct sk_buff *skb, struct vf_domain *dom,
-				u32 rank, u32 sw)
-{
-	const struct vf_topo *t = &dom->topo;
-	bool admin = t->now.port_up[rank] >> sw & 1;
-	bool up = vf_topo_link_up(t, rank, sw);
-	u32 reason = VFAB_LINK_REASON_NONE;
+/* --- Links ----------------------------------------------------------------------- */
 
-	if (!admin)
-		reason = VFAB_LINK_REASON_ADMIN;
-	else if (!up)
-		reason = VFAB_LINK_REASON_SWITCH;
-	return nla_put_u8(skb, VFAB_A_UP, admin) ||
-	       nla_put_u32(skb, VFAB_A_LINK_STATE,
-			   up ? VFAB_LINK_ACTIVE : VFAB_LINK_OFF) ||
-	       nla_put_u32(skb, VFAB_A_LINK_REASON, reason) ||
-	       nla_put_u32(skb, VFAB_A_RATE, t->rate) ||
-	       nla_put_u32(skb, VFAB_A_LATENCY, t->latency);
+/**
+ * struct vf_links - which links a request is about; VF_NONE where it leaves out
+ *
+ * rank or sw: those of an endpoint or a switch; both: those that join the two;
+ * port: only the one at that port, of the rank if there is one. A node is its
+ * @ranks ranks from @rank on.
+ */
+struct vf_links {
+	u32 rank, sw, port, ranks;
+};
+
+static bool vf_links_have(const struct vf_topo *t, const struct vf_links *w, u32 link)
+{
+	bool rank = w->rank == VF_NONE, sw = w->sw == VF_NONE, port = w->port == VF_NONE;
+	u32 owner = w->rank != VF_NONE ? w->rank : t->world + w->sw;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		u32 p = t->link[link].end[i], v = t->port[p].vertex;
+
+		rank |= w->rank != VF_NONE && v - w->rank < w->ranks;
+		sw |= w->sw != VF_NONE && v == t->world + w->sw;
+		port |= v == owner && p - t->first[v] == w->port;
+	}
+	return rank && sw && port;
 }
 
-/* @index: rank * planes + switch */
-static int vf_nl_fill_link(const struct vf_nl_to *to, struct vf_domain *dom,
-			   unsigned long index)
+static struct vf_links vf_links_filter(struct nlattr **attrs)
 {
-	u32 rank = index / dom->topo.planes, sw = index % dom->topo.planes;
-	struct sk_buff *skb = to->skb;
+	return (struct vf_links){
+		attrs[VFAB_A_RANK] ? nla_get_u32(attrs[VFAB_A_RANK]) : VF_NONE,
+		attrs[VFAB_A_SWITCH] ? nla_get_u32(attrs[VFAB_A_SWITCH]) : VF_NONE,
+		attrs[VFAB_A_PORT] ? nla_get_u32(attrs[VFAB_A_PORT]) : VF_NONE,
+		1,
+	};
+}
+
+/* The links that a request names, of which there must be some. */
+static int vf_nl_links(struct genl_info *info, struct vf_domain *dom,
+		       struct vf_links *w, u32 *first)
+{
+	/* Other commands have no such attribute: theirs end before it */
+	bool node = info->genlhdr->cmd == VFAB_CMD_LINK_SET && info->attrs[VFAB_A_NODE];
+	u32 value;
+	int ret = 0;
+
+	*w = vf_links_filter(info->attrs);
+	if (w->rank == VF_NONE && w->sw == VF_NONE && !node)
+		return vf_nl_refuse(info, VFAB_A_PORT, -EINVAL,
+				    "name links by rank or node, by switch or by both");
+	if (node && info->attrs[VFAB_A_PORT])
+		return vf_nl_refuse(info, VFAB_A_PORT, -EINVAL,
+				    "a port is one of a rank or of a switch, not of a node");
+	if (node) {
+		ret = vf_nl_node(info, dom, &value);
+		if (ret)
+			return ret;
+		w->ranks = dom->topo.world / dom->nodes;
+		w->rank = value * w->ranks;
+	} else if (w->rank != VF_NONE) {
+		ret = vf_nl_rank(info, dom, &value);
+	}
+	if (!ret && w->sw != VF_NONE)
+		ret = vf_nl_switch(info, dom, &value);
+	if (ret)
+		return ret;
+	for (*first = 0; *first < dom->topo.nlinks; ++*first)
+		if (vf_links_have(&dom->topo, w, *first))
+			return 0;
+	return vf_nl_refuse(info, w->port != VF_NONE ? VFAB_A_PORT : VFAB_A_SWITCH,
+			    -EINVAL, w->port != VF_NONE ?
+			    "there is no link at that port" :
+			    "no link joins the two");
+}
+
+static int vf_nl_link_state(const struct vf_topo *t, u32 link, u32 *reason)
+{
+	const struct vf_link *l = &t->link[link];
+	int i;
+
+	*reason = VFAB_LINK_REASON_ADMIN;
+	if (l->admin == VF_LINK_DOWN)
+		return VFAB_LINK_OFF;
+	*reason = VFAB_LINK_REASON_SWITCH;
+	for (i = 0; i < 2; i++) {
+		u32 v = t->port[l->end[i]].vertex;
+
+		if (v >= t->world && !t->sw_up[v - t->world])
+			return VFAB_LINK_OFF;
+	}
+	*reason = VFAB_LINK_REASON_FLAP;
+	if (l->outage)
+		return VFAB_LINK_RECOVERY;
+	if (l->rate_now != l->rate || l->latency_now != l->latency ||
+	    l->width_now != l->width) {
+		*reason = VFAB_LINK_REASON_DEGRADED;
+		return VFAB_LINK_DEGRADED;
+	}
+	*reason = VFAB_LINK_REASON_NONE;
+	if (l->admin == VF_LINK_DRAIN)
+		*reason = VFAB_LINK_REASON_DRAIN;
+	return VFAB_LINK_ACTIVE;
+}
+
+static int vf_nl_put_link_state(struct sk_buff *skb, const struct vf_topo *t, u32 link)
+{
+	const struct vf_link *l = &t->link[link];
+	u32 reason, state = vf_nl_link_state(t, link, &reason);
+
+	return nla_put_u8(skb, VFAB_A_UP, l->admin != VF_LINK_DOWN) ||
+	       nla_put_u32(skb, VFAB_A_LINK_STATE, state) ||
+	       nla_put_u32(skb, VFAB_A_LINK_REASON, reason) ||
+	       nla_put_u32(skb, VFAB_A_RATE, l->rate_now) ||
+	       nla_put_u32(skb, VFAB_A_LATENCY, l->latency_now) ||
+	       nla_put_u32(skb, VFAB_A_WIDTH, l->width_now) ||
+	       (l->rate_now != l->rate &&
+		nla_put_u32(skb, VFAB_A_BUILT_RATE, l->rate)) ||
+	       (l->latency_now != l->latency &&
+		nla_put_u32(skb, VFAB_A_BUILT_LATENCY, l->latency)) ||
+	       (l->width_now != l->width &&
+		nla_put_u32(skb, VFAB_A_BUILT_WIDTH, l->width));
+}
+
+/* A port, named by attributes for its owner and its number. */
+static int vf_nl_put_port(struct sk_buff *skb, const struct vf_topo *t, u32 port,
+			  int rank_attr, int switch_attr, int port_attr)
+{
+	u32 v = t->port[port].vertex;
+
+	return nla_put_u32(skb, v < t->world ? rank_attr : switch_attr,
+			   v < t->world ? v : v - t->world) ||
+	       nla_put_u32(skb, port_attr, port - t->first[v]);
+}
+
+static int vf_nl_put_ends(struct sk_buff *skb, const struct vf_topo *t, u32 port)
+{
+	return vf_nl_put_port(skb, t, port, VFAB_A_RANK, VFAB_A_SWITCH, VFAB_A_PORT) ||
+	       vf_nl_put_port(skb, t, t->port[port].peer, VFAB_A_PEER_RANK,
+			      VFAB_A_PEER_SWITCH, VFAB_A_PEER_PORT);
+}
+
+static int vf_nl_fill_link(const struct vf_nl_to *to, struct vf_domain *dom,
+			   unsigned long link)
+{
+	const struct vf_topo *t = &dom->topo;
 	void *hdr = vf_nl_begin(to, dom);
 
 	if (!hdr)
 		return -EMSGSIZE;
 	return vf_nl_end(to, hdr,
-		nla_put_u32(skb, VFAB_A_RANK, rank) ||
-		nla_put_u32(skb, VFAB_A_SWITCH, sw) ||
-		vf_nl_put_link_state(skb, dom, rank, sw));
+		vf_nl_put_ends(to->skb, t, t->link[link].end[0]) ||
+		vf_nl_put_link_state(to->skb, t, link));
 }
 
 static int vf_nl_walk_link(const struct vf_nl_to *to, struct vf_domain *dom,
 			   struct nlattr **attrs, unsigned long *index)
 {
-	struct nlattr *rank = attrs[VFAB_A_RANK], *sw = attrs[VFAB_A_SWITCH];
-	u32 planes = dom->topo.planes;
+	const struct vf_links w = vf_links_filter(attrs);
 	int ret;
 
-	for (; *index < (unsigned long)dom->topo.world * planes; ++*index) {
-		if ((rank && *index / planes != nla_get_u32(rank)) ||
-		    (sw && *index % planes != nla_get_u32(sw)))
+	for (; *index < dom->topo.nlinks; ++*index) {
+		if (!vf_links_have(&dom->topo, &w, *index))
 			continue;
 		ret = vf_nl_fill_link(to, dom, *index);
 		if (ret)
@@ -180,17 +303,20 @@ static int vf_nl_walk_link(const struct vf_nl_to *to, struct vf_domain *dom,
 int vfabric_nl_link_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct vf_domain *dom = vf_nl_read(info);
-	u32 rank, sw;
+	struct vf_links w;
+	u32 link;
 	int ret;
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
-	ret = vf_nl_rank(info, dom, &rank);
+	ret = vf_nl_links(info, dom, &w, &link);
+	if (!ret && w.port == VF_NONE && (w.rank == VF_NONE || w.sw == VF_NONE)) {
+		GENL_REQ_ATTR_CHECK(info, w.sw == VF_NONE ? VFAB_A_SWITCH : VFAB_A_RANK);
+		ret = vf_nl_refuse(info, -1, -EINVAL,
+				   "name one link: by rank and switch, or by a port; or dump them");
+	}
 	if (!ret)
-		ret = vf_nl_switch(info, dom, &sw);
-	if (!ret)
-		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_link,
-				  rank * dom->topo.planes + sw);
+		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_link, link);
 	vf_nl_unlock(dom);
 	return ret;
 }
@@ -200,107 +326,215 @@ int vfabric_nl_link_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	return vf_nl_dump(skb, cb, vf_nl_walk_link);
 }
 
-/* Links of rank or of all (-1), to switch or to all (-1). */
-static int vf_nl_set_links(struct sk_buff *skb, struct genl_info *info,
-			   struct vf_domain *dom, int rank, int sw,
-			   struct vf_notice *n)
-{
-	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
-	u32 r, s;
+/**
+ * struct vf_link_set - what is to become of links
+ * @admin:	enum vf_link_admin, or negative
+ * @rate:	VF_NONE where it stays as it is, so for latency and width
+ */
+struct vf_link_set {
+	int admin;
+	bool restore;
+	u32 rate, latency, width;
+	u32 period, count;
+};
 
-	if (GENL_REQ_ATTR_CHECK(info, VFAB_A_UP))
-		return vf_nl_refuse(info, -1, -EINVAL, vf_need_up);
-	n->up = nla_get_u8(info->attrs[VFAB_A_UP]);
-	for (r = 0; r < dom->topo.world; r++) {
-		if ((rank >= 0 && r != rank) ||
-		    (n->node >= 0 && vf_node_of(dom, r) != n->node))
-			continue;
-		__set_bit(r, ranks);
-		for (s = 0; s < dom->topo.planes; s++)
-			if (sw < 0 || s == sw)
-				vf_topo_set_link(&dom->topo, r, s, n->up);
-	}
-	return vf_nl_apply(skb, info, dom, ranks, VFAB_REASON_LINK, n);
+static u32 vf_nl_or_none(struct genl_info *info, int attr)
+{
+	return info->attrs[attr] ? nla_get_u32(info->attrs[attr]) : VF_NONE;
 }
 
-int vfabric_nl_link_set_doit(struct sk_buff *skb, struct genl_info *info)
+static int vf_nl_link_set(struct genl_info *info, struct vf_link_set *set)
 {
-	struct vf_notice n = VF_NOTICE(VFAB_OBJ_LINK, VFAB_ACT_CHANGED, VFAB_WHY_LINK);
+	struct nlattr **attrs = info->attrs;
+	bool degrade;
+
+	*set = (struct vf_link_set){
+		.admin = -1,
+		.restore = attrs[VFAB_A_RESTORE],
+		.rate = vf_nl_or_none(info, VFAB_A_RATE),
+		.latency = vf_nl_or_none(info, VFAB_A_LATENCY),
+		.width = vf_nl_or_none(info, VFAB_A_WIDTH),
+		.count = attrs[VFAB_A_FLAP_COUNT] ?
+			 nla_get_u32(attrs[VFAB_A_FLAP_COUNT]) : 1,
+	};
+	degrade = set->rate != VF_NONE || set->latency != VF_NONE || set->width != VF_NONE;
+	if (attrs[VFAB_A_FLAP_PERIOD])
+		set->period = nla_get_u32(attrs[VFAB_A_FLAP_PERIOD]);
+	if (attrs[VFAB_A_DRAIN])
+		set->admin = VF_LINK_DRAIN;
+	else if (attrs[VFAB_A_UP])
+		set->admin = nla_get_u8(attrs[VFAB_A_UP]) ? VF_LINK_UP : VF_LINK_DOWN;
+
+	switch (!!attrs[VFAB_A_UP] + !!attrs[VFAB_A_DRAIN] + set->restore + degrade +
+		!!set->period) {
+	case 1:
+		break;
+	case 0:
+		if (attrs[VFAB_A_FLAP_COUNT])
+			return vf_nl_refuse(info, VFAB_A_FLAP_COUNT, -EINVAL,
+					    "flap-count goes with flap-period");
+		GENL_REQ_ATTR_CHECK(info, VFAB_A_UP);
+		fallthrough;
+	default:
+		return vf_nl_refuse(info, -1, -EINVAL,
+			"set one thing: up, drain, restore, flap-period, or some of rate, latency and width");
+	}
+	if (!set->rate || (set->rate != VF_NONE && set->rate > VF_MAX_RATE))
+		return vf_nl_refuse(info, VFAB_A_RATE, -EINVAL,
+				    "a link's rate is 1 to 100000000 (10^6 bytes per second)");
+	if (set->latency != VF_NONE && set->latency > VF_MAX_LATENCY)
+		return vf_nl_refuse(info, VFAB_A_LATENCY, -EINVAL,
+				    "a link's latency is at most 1000000000 (nanoseconds)");
+	if (!set->count || (attrs[VFAB_A_FLAP_COUNT] && !set->period))
+		return vf_nl_refuse(info, VFAB_A_FLAP_COUNT, -EINVAL,
+				    "flap-count goes with flap-period, and is at least 1");
+	return 0;
+}
+
+static int vf_nl_set_link(struct vf_domain *dom, u32 link, const struct vf_link_set *set)
+{
+	struct vf_link *l = &dom->topo.link[link];
+
+	if (set->admin >= 0)
+		l->admin = set->admin;
+	if (set->period)
+		return vf_flap_start(dom, link, set->period, set->count);
+	if (set->restore) {
+		vf_flap_stop(dom, link);
+		vf_topo_degrade(&dom->topo, link, l->rate, l->latency, l->width);
+		return 0;
+	}
+	vf_topo_degrade(&dom->topo, link,
+			set->rate != VF_NONE ? set->rate : l->rate_now,
+			set->latency != VF_NONE ? set->latency : l->latency_now,
+			set->width != VF_NONE ? set->width : l->width_now);
+	return 0;
+}
+
+/* Draining is undone where it would cut a pair. */
+static int vf_nl_drain(struct genl_info *info, struct vf_domain *dom,
+		       const struct vf_links *w, const unsigned long *dests,
+		       unsigned long *undo)
+{
+	struct vf_topo *t = &dom->topo;
+	u32 i;
+
+	for (i = 0; i < t->nlinks; i++)
+		if (vf_links_have(t, w, i) && t->link[i].admin == VF_LINK_UP) {
+			t->link[i].admin = VF_LINK_DRAIN;
+			__set_bit(i, undo);
+		}
+	vf_route_compile(t, dests, NULL);
+	if (!vf_change_cuts(dom, dests))
+		return 0;
+	for_each_set_bit(i, undo, t->nlinks)
+		t->link[i].admin = VF_LINK_UP;
+	vf_route_compile(t, dests, NULL);
+	return vf_nl_refuse(info, VFAB_A_DRAIN, -EBUSY,
+			    "a pair of endpoints would lose its last path: take the link down if that is meant");
+}
+
+static int vf_nl_set_links(struct sk_buff *skb, struct genl_info *info,
+			   struct vf_domain *dom, const struct vf_links *w,
+			   struct vf_notice *n)
+{
+	DECLARE_BITMAP(dests, VF_MAX_WORLD) = { };
+	struct vf_link_set set;
+	unsigned long *undo;
+	int ret;
+	u32 i;
+
+	ret = vf_nl_link_set(info, &set);
+	if (ret)
+		return ret;
+	for (i = 0; i < dom->topo.nlinks; i++)
+		if (vf_links_have(&dom->topo, w, i))
+			vf_route_touch_link(&dom->topo, i, dests);
+	if (set.admin == VF_LINK_DRAIN) {
+		undo = kvcalloc(BITS_TO_LONGS(VF_MAX_LINKS), sizeof(long), VF_GFP_LOCKED);
+		if (!undo)
+			return -ENOMEM;
+		ret = vf_nl_drain(info, dom, w, dests, undo);
+		kvfree(undo);
+		if (ret)
+			return ret;
+	} else {
+		for (i = 0; i < dom->topo.nlinks && !ret; i++)
+			if (vf_links_have(&dom->topo, w, i))
+				ret = vf_nl_set_link(dom, i, &set);
+	}
+	if (info->attrs[VFAB_A_UP])
+		n->up = nla_get_u8(info->attrs[VFAB_A_UP]);
+	/* What was set before memory ran out takes effect */
+	/* Draining has compiled already: what changed is not seen a second time */
+	return vf_nl_apply(skb, info, dom, dests, VFAB_REASON_LINK,
+			   set.admin < 0 || set.admin == VF_LINK_DRAIN, n) ?: ret;
+}
+
+static int vf_nl_link_or_port_set(struct sk_buff *skb, struct genl_info *info,
+				  int object, bool one)
+{
+	struct vf_notice n = VF_NOTICE(object, VFAB_ACT_CHANGED, VFAB_WHY_LINK);
 	struct vf_domain *dom = vf_nl_write(skb, info);
-	int ret = 0;
-	u32 value;
+	struct vf_links w;
+	u32 first;
+	int ret;
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
-	if (info->attrs[VFAB_A_RANK]) {
-		ret = vf_nl_rank(info, dom, &value);
-		n.rank = value;
+	ret = vf_nl_links(info, dom, &w, &first);
+	if (!ret && one && w.rank != VF_NONE && w.sw != VF_NONE)
+		ret = vf_nl_refuse(info, VFAB_A_SWITCH, -EINVAL,
+				   "name the port's owner: a rank or a switch, not both");
+	if (!ret && one && GENL_REQ_ATTR_CHECK(info, VFAB_A_PORT))
+		ret = vf_nl_refuse(info, -1, -EINVAL, "name a port by its index");
+	if (!ret) {
+		n.rank = w.rank == VF_NONE || (!one && info->attrs[VFAB_A_NODE]) ? -1 : w.rank;
+		if (!one && info->attrs[VFAB_A_NODE])
+			n.node = nla_get_u32(info->attrs[VFAB_A_NODE]);
+		n.sw = w.sw == VF_NONE ? -1 : w.sw;
+		n.port = w.port == VF_NONE ? -1 : w.port;
+		ret = vf_nl_set_links(skb, info, dom, &w, &n);
 	}
-	if (!ret && info->attrs[VFAB_A_SWITCH]) {
-		ret = vf_nl_switch(info, dom, &value);
-		n.sw = value;
-	}
-	if (!ret && info->attrs[VFAB_A_NODE]) {
-		ret = vf_nl_node(info, dom, &value);
-		n.node = value;
-	}
-	if (!ret && n.rank < 0 && n.sw < 0 && n.node < 0)
-		ret = vf_nl_refuse(info, -1, -EINVAL,
-				   "name links by rank or node, by switch or by both");
-	if (!ret)
-		ret = vf_nl_set_links(skb, info, dom, n.rank, n.sw, &n);
 	vf_nl_unlock(dom);
 	return ret;
 }
 
-/* A port of an endpoint, or with @sw_side the other end of the same link. */
-static int vf_nl_put_port(const struct vf_nl_to *to, struct vf_domain *dom,
-			  u32 rank, u32 sw, bool sw_side)
+int vfabric_nl_link_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct sk_buff *skb = to->skb;
+	return vf_nl_link_or_port_set(skb, info, VFAB_OBJ_LINK, false);
+}
+
+/* --- Ports ----------------------------------------------------------------------- */
+
+/* @index: of the port in the whole topology: endpoints', then switches' */
+static int vf_nl_fill_port(const struct vf_nl_to *to, struct vf_domain *dom,
+			   unsigned long index)
+{
+	const struct vf_topo *t = &dom->topo;
 	void *hdr = vf_nl_begin(to, dom);
 
 	if (!hdr)
 		return -EMSGSIZE;
 	return vf_nl_end(to, hdr,
-		nla_put_u32(skb, sw_side ? VFAB_A_SWITCH : VFAB_A_RANK,
-			    sw_side ? sw : rank) ||
-		nla_put_u32(skb, VFAB_A_PORT, sw_side ? rank : sw) ||
-		nla_put_u32(skb, sw_side ? VFAB_A_PEER_RANK : VFAB_A_PEER_SWITCH,
-			    sw_side ? rank : sw) ||
-		nla_put_u32(skb, VFAB_A_PEER_PORT, sw_side ? sw : rank) ||
-		vf_nl_put_link_state(skb, dom, rank, sw));
-}
-
-/* @index: rank * planes + port, then world * planes + switch * world + port */
-static int vf_nl_fill_port(const struct vf_nl_to *to, struct vf_domain *dom,
-			   unsigned long index)
-{
-	u32 world = dom->topo.world, planes = dom->topo.planes;
-
-	if (index < world * planes)
-		return vf_nl_put_port(to, dom, index / planes, index % planes, false);
-	index -= world * planes;
-	return vf_nl_put_port(to, dom, index % world, index / world, true);
+		vf_nl_put_ends(to->skb, t, index) ||
+		vf_nl_put_link_state(to->skb, t, t->port[index].link));
 }
 
 static int vf_nl_walk_port(const struct vf_nl_to *to, struct vf_domain *dom,
 			   struct nlattr **attrs, unsigned long *index)
 {
-	struct nlattr *rank = attrs[VFAB_A_RANK], *sw = attrs[VFAB_A_SWITCH];
-	struct nlattr *port = attrs[VFAB_A_PORT];
-	u32 world = dom->topo.world, planes = dom->topo.planes;
-	u32 owner, number;
-	bool sw_side;
+	const struct vf_links w = vf_links_filter(attrs);
+	const struct vf_topo *t = &dom->topo;
 	int ret;
 
-	for (; *index < 2UL * world * planes; ++*index) {
-		sw_side = *index >= world * planes;
-		owner = sw_side ? *index / world - planes : *index / planes;
-		number = sw_side ? *index % world : *index % planes;
-		if ((rank && (sw_side || owner != nla_get_u32(rank))) ||
-		    (sw && (!sw_side || owner != nla_get_u32(sw))) ||
-		    (port && number != nla_get_u32(port)))
+	for (; *index < t->nports; ++*index) {
+		u32 v = t->port[*index].vertex;
+
+		if (t->port[*index].link == VF_NONE ||
+		    (w.rank != VF_NONE && v != w.rank) ||
+		    (w.sw != VF_NONE && v != t->world + w.sw) ||
+		    (w.port != VF_NONE && *index - t->first[v] != w.port))
 			continue;
 		ret = vf_nl_fill_port(to, dom, *index);
 		if (ret)
@@ -309,42 +543,33 @@ static int vf_nl_walk_port(const struct vf_nl_to *to, struct vf_domain *dom,
 	return 0;
 }
 
-/* The link that a port is an end of, and the port's index for the filler. */
-static int vf_nl_port(struct genl_info *info, struct vf_domain *dom, u32 *rank,
-		      u32 *sw, unsigned long *index)
-{
-	static const char need[] = "name a port by its index";
-	static const char range[] = "the port is not below what its owner has";
-	u32 world = dom->topo.world, planes = dom->topo.planes;
-	int ret;
-
-	if (!info->attrs[VFAB_A_RANK] == !info->attrs[VFAB_A_SWITCH])
-		return vf_nl_refuse(info, VFAB_A_SWITCH, -EINVAL,
-				    "name the port's owner: a rank or a switch, not both");
-	if (info->attrs[VFAB_A_RANK]) {
-		ret = vf_nl_rank(info, dom, rank) ?:
-		      vf_nl_index(info, VFAB_A_PORT, planes, need, range, sw);
-		*index = *rank * planes + *sw;
-	} else {
-		ret = vf_nl_switch(info, dom, sw) ?:
-		      vf_nl_index(info, VFAB_A_PORT, world, need, range, rank);
-		*index = world * planes + *sw * world + *rank;
-	}
-	return ret;
-}
-
 int vfabric_nl_port_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct vf_domain *dom = vf_nl_read(info);
-	u32 rank = 0, sw = 0;
-	unsigned long index;
-	int ret;
+	struct vf_topo *t = &dom->topo;
+	u32 owner = 0, port;
+	int ret = 0;
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
-	ret = vf_nl_port(info, dom, &rank, &sw, &index);
+	if (!info->attrs[VFAB_A_RANK] == !info->attrs[VFAB_A_SWITCH])
+		ret = vf_nl_refuse(info, VFAB_A_SWITCH, -EINVAL,
+				   "name the port's owner: a rank or a switch, not both");
+	else if (info->attrs[VFAB_A_RANK])
+		ret = vf_nl_rank(info, dom, &owner);
+	else
+		ret = vf_nl_switch(info, dom, &owner);
+	if (!ret && info->attrs[VFAB_A_SWITCH])
+		owner += t->world;
 	if (!ret)
-		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_port, index);
+		ret = vf_nl_index(info, VFAB_A_PORT, vf_vertex_ports(t, owner),
+				  "name a port by its index",
+				  "the port is not below what its owner has", &port);
+	if (!ret && t->port[t->first[owner] + port].link == VF_NONE)
+		ret = vf_nl_refuse(info, VFAB_A_PORT, -EINVAL,
+				   "there is no link at that port");
+	if (!ret)
+		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_port, t->first[owner] + port);
 	vf_nl_unlock(dom);
 	return ret;
 }
@@ -356,55 +581,48 @@ int vfabric_nl_port_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 int vfabric_nl_port_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct vf_notice n = VF_NOTICE(VFAB_OBJ_PORT, VFAB_ACT_CHANGED, VFAB_WHY_LINK);
-	struct vf_domain *dom = vf_nl_write(skb, info);
-	u32 rank = 0, sw = 0;
-	unsigned long index;
-	int ret;
-
-	if (IS_ERR(dom))
-		return PTR_ERR(dom);
-	ret = vf_nl_port(info, dom, &rank, &sw, &index);
-	if (!ret) {
-		bool sw_side = info->attrs[VFAB_A_SWITCH];
-
-		n.rank = sw_side ? -1 : rank;
-		n.sw = sw_side ? sw : -1;
-		n.port = sw_side ? rank : sw;
-		ret = vf_nl_set_links(skb, info, dom, rank, sw, &n);
-	}
-	vf_nl_unlock(dom);
-	return ret;
+	return vf_nl_link_or_port_set(skb, info, VFAB_OBJ_PORT, true);
 }
 
-/* @index: switch * world + destination */
-static int vf_nl_fill_route(const struct vf_nl_to *to, struct vf_domain *dom,
+/* --- Routing tables -------------------------------------------------------------- */
+
+/* @index: router * world + destination */
+static int vf_nl_fill_entry(const struct vf_nl_to *to, struct vf_domain *dom,
 			    unsigned long index)
 {
-	u16 egress = dom->topo.table[index];
+	const struct vf_topo *t = &dom->topo;
+	u32 v = vf_router_vertex(t, index / t->world);
 	struct sk_buff *skb = to->skb;
 	void *hdr = vf_nl_begin(to, dom);
+	u64 mask = t->mask[index];
 
 	if (!hdr)
 		return -EMSGSIZE;
 	return vf_nl_end(to, hdr,
-		nla_put_u32(skb, VFAB_A_SWITCH, index / dom->topo.world) ||
-		nla_put_u32(skb, VFAB_A_DEST, index % dom->topo.world) ||
-		(egress != VF_NO_PORT && nla_put_u32(skb, VFAB_A_EGRESS, egress)));
+		nla_put_u32(skb, v < t->world ? VFAB_A_RANK : VFAB_A_SWITCH,
+			    v < t->world ? v : v - t->world) ||
+		nla_put_u32(skb, VFAB_A_DEST, index % t->world) ||
+		(mask && (nla_put_u32(skb, VFAB_A_EGRESS, t->base[index]) ||
+			  (mask != 1 && nla_put_u64_64bit(skb, VFAB_A_EGRESS_MASK, mask,
+							  VFAB_A_PAD)))));
 }
 
 static int vf_nl_walk_route(const struct vf_nl_to *to, struct vf_domain *dom,
 			    struct nlattr **attrs, unsigned long *index)
 {
-	struct nlattr *sw = attrs[VFAB_A_SWITCH], *dest = attrs[VFAB_A_DEST];
-	u32 world = dom->topo.world;
+	const struct vf_links w = vf_links_filter(attrs);
+	struct nlattr *dest = attrs[VFAB_A_DEST];
+	const struct vf_topo *t = &dom->topo;
 	int ret;
 
-	for (; *index < (unsigned long)world * dom->topo.planes; ++*index) {
-		if ((sw && *index / world != nla_get_u32(sw)) ||
-		    (dest && *index % world != nla_get_u32(dest)))
+	for (; *index < (unsigned long)t->routers * t->world; ++*index) {
+		u32 v = vf_router_vertex(t, *index / t->world);
+
+		if ((w.sw != VF_NONE && v != t->world + w.sw) ||
+		    (w.rank != VF_NONE && v != w.rank) ||
+		    (dest && *index % t->world != nla_get_u32(dest)))
 			continue;
-		ret = vf_nl_fill_route(to, dom, *index);
+		ret = vf_nl_fill_entry(to, dom, *index);
 		if (ret)
 			return ret;
 	}
@@ -417,20 +635,40 @@ static int vf_nl_dest(struct genl_info *info, struct vf_domain *dom, u32 *dest)
 			   vf_bad_rank, dest);
 }
 
+/* Whose table: a switch's or, where endpoints have one, an endpoint's. */
+static int vf_nl_router(struct genl_info *info, struct vf_domain *dom, u32 *router)
+{
+	u32 rank;
+	int ret;
+
+	if (!info->attrs[VFAB_A_RANK])
+		return vf_nl_switch(info, dom, router);
+	if (info->attrs[VFAB_A_SWITCH])
+		return vf_nl_refuse(info, VFAB_A_SWITCH, -EINVAL,
+				    "name the table's owner: a switch or a rank, not both");
+	if (!dom->topo.forwards)
+		return vf_nl_refuse(info, VFAB_A_RANK, -EINVAL,
+				    "endpoints of this topology forward nothing and have no table");
+	ret = vf_nl_rank(info, dom, &rank);
+	if (!ret)
+		*router = vf_topo_router(&dom->topo, rank);
+	return ret;
+}
+
 int vfabric_nl_route_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct vf_domain *dom = vf_nl_read(info);
-	u32 sw, dest;
+	u32 router, dest;
 	int ret;
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
-	ret = vf_nl_switch(info, dom, &sw);
+	ret = vf_nl_router(info, dom, &router);
 	if (!ret)
 		ret = vf_nl_dest(info, dom, &dest);
 	if (!ret)
-		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_route,
-				  sw * dom->topo.world + dest);
+		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_entry,
+				  (unsigned long)router * dom->topo.world + dest);
 	vf_nl_unlock(dom);
 	return ret;
 }
@@ -440,89 +678,181 @@ int vfabric_nl_route_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb
 	return vf_nl_dump(skb, cb, vf_nl_walk_route);
 }
 
-static int vf_nl_egress(struct genl_info *info, struct vf_domain *dom, u32 *egress)
+static int vf_nl_egress(struct genl_info *info, u32 *egress, u64 *mask)
 {
-	if (!info->attrs[VFAB_A_EGRESS] == !info->attrs[VFAB_A_DROP])
+	struct nlattr **attrs = info->attrs;
+
+	if (!attrs[VFAB_A_EGRESS] == !attrs[VFAB_A_DROP])
 		return vf_nl_refuse(info, VFAB_A_DROP, -EINVAL,
 				    "give either an egress port or drop");
-	*egress = VF_NO_PORT;
-	if (info->attrs[VFAB_A_DROP])
+	if (attrs[VFAB_A_EGRESS_MASK] && !attrs[VFAB_A_EGRESS])
+		return vf_nl_refuse(info, VFAB_A_EGRESS_MASK, -EINVAL,
+				    "egress-mask goes with egress, the port of its lowest bit");
+	*egress = 0;
+	*mask = 0;
+	if (attrs[VFAB_A_DROP])
 		return 0;
-	return vf_nl_index(info, VFAB_A_EGRESS, dom->topo.world, "",
-			   "the switch has no such port", egress);
+	*egress = nla_get_u32(attrs[VFAB_A_EGRESS]);
+	*mask = attrs[VFAB_A_EGRESS_MASK] ? nla_get_u64(attrs[VFAB_A_EGRESS_MASK]) : 1;
+	if (!(*mask & 1))
+		return vf_nl_refuse(info, VFAB_A_EGRESS_MASK, -EINVAL,
+				    "egress-mask does not have the bit of egress itself, bit 0");
+	return 0;
+}
+
+/* One table's entry, or with VF_NONE those of all switches; all or nothing. */
+static int vf_nl_set_entries(struct genl_info *info, struct vf_domain *dom, u32 router,
+			     u32 dest, u32 egress, u64 mask)
+{
+	struct vf_topo *t = &dom->topo;
+	u32 r, last = router == VF_NONE ? t->switches : router + 1;
+
+	for (r = router == VF_NONE ? 0 : router; r < last; r++) {
+		u32 n = vf_vertex_ports(t, vf_router_vertex(t, r));
+
+		if (mask && egress + fls64(mask) > n)
+			return vf_nl_refuse(info, VFAB_A_EGRESS, -EINVAL,
+					    "the switch has no such port");
+	}
+	for (r = router == VF_NONE ? 0 : router; r < last; r++)
+		vf_topo_set_entry(t, r, dest, egress, mask);
+	return 0;
 }
 
 int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct vf_notice n = VF_NOTICE(VFAB_OBJ_ROUTE, VFAB_ACT_CHANGED,
 				       VFAB_WHY_ROUTE);
-	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
+	DECLARE_BITMAP(dests, VF_MAX_WORLD) = { };
 	struct vf_domain *dom = vf_nl_write(skb, info);
-	u32 dest, egress, value, sw;
+	u32 dest, egress, router = VF_NONE;
+	u64 mask;
 	int ret;
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
 	ret = vf_nl_dest(info, dom, &dest);
-	if (!ret && info->attrs[VFAB_A_SWITCH]) {
-		ret = vf_nl_switch(info, dom, &value);
-		n.sw = value;
-	}
+	if (!ret && (info->attrs[VFAB_A_SWITCH] || info->attrs[VFAB_A_RANK]))
+		ret = vf_nl_router(info, dom, &router);
 	if (!ret)
-		ret = vf_nl_egress(info, dom, &egress);
+		ret = vf_nl_egress(info, &egress, &mask);
+	if (!ret)
+		ret = vf_nl_set_entries(info, dom, router, dest, egress, mask);
 	if (!ret) {
 		n.dest = dest;
-		n.port = egress == VF_NO_PORT ? -1 : egress;
-		for (sw = 0; sw < dom->topo.planes; sw++)
-			if (n.sw < 0 || sw == n.sw)
-				vf_topo_set_entry(&dom->topo, sw, dest, egress);
-		__set_bit(dest, ranks);
-		ret = vf_nl_apply(skb, info, dom, ranks, VFAB_REASON_ROUTE, &n);
+		n.port = mask ? egress : -1;
+		if (router < dom->topo.switches)
+			n.sw = router;
+		else if (router != VF_NONE)
+			n.rank = router - dom->topo.switches;
+		__set_bit(dest, dests);
+		ret = vf_nl_apply(skb, info, dom, dests, VFAB_REASON_ROUTE, false, &n);
 	}
 	vf_nl_unlock(dom);
 	return ret;
 }
 
-static int vf_nl_put_hop(struct sk_buff *skb, struct vf_domain *dom, u32 src,
-			 u32 dst, u32 sw)
-{
-	u16 out = dom->topo.table[sw * dom->topo.world + dst];
-	struct nlattr *nest = nla_nest_start(skb, VFAB_A_HOP);
+/* --- Routes ---------------------------------------------------------------------- */
 
-	if (!nest || nla_put_u32(skb, VFAB_HOP_A_SWITCH, sw) ||
-	    nla_put_u32(skb, VFAB_HOP_A_IN_PORT, src) ||
-	    (out != VF_NO_PORT && nla_put_u32(skb, VFAB_HOP_A_OUT_PORT, out)) ||
-	    nla_put_u32(skb, VFAB_HOP_A_VERDICT,
-			vf_route_verdict(&dom->topo, src, dst, sw)))
+static int vf_nl_pair(struct genl_info *info, struct vf_domain *dom, u32 *src, u32 *dst)
+{
+	int ret = vf_nl_index(info, VFAB_A_SRC, dom->topo.world, vf_need_pair,
+			      vf_bad_rank, src);
+
+	if (!ret)
+		ret = vf_nl_index(info, VFAB_A_DST, dom->topo.world, vf_need_pair,
+				  vf_bad_rank, dst);
+	if (!ret && *src == *dst)
+		ret = vf_nl_refuse(info, VFAB_A_DST, -EINVAL,
+				   "an endpoint reaches itself without the fabric: give two ranks");
+	return ret;
+}
+
+static int vf_nl_put_hop(struct sk_buff *skb, const struct vf_topo *t, u32 path,
+			 const struct vf_hop *hop, int verdict)
+{
+	struct nlattr *nest = nla_nest_start(skb, VFAB_A_HOP);
+	u32 v = hop->vertex, first = t->first[v];
+
+	if (!nest ||
+	    nla_put_u32(skb, v < t->world ? VFAB_HOP_A_RANK : VFAB_HOP_A_SWITCH,
+			v < t->world ? v : v - t->world) ||
+	    nla_put_u32(skb, VFAB_HOP_A_PATH, path) ||
+	    (hop->in != VF_NONE &&
+	     nla_put_u32(skb, VFAB_HOP_A_IN_PORT, hop->in - first)) ||
+	    (hop->out != VF_NONE &&
+	     nla_put_u32(skb, VFAB_HOP_A_OUT_PORT, hop->out - first)) ||
+	    (hop->out != VF_NONE && nla_put_u32(skb, VFAB_HOP_A_WAYS, hop->ways)) ||
+	    (verdict >= 0 && nla_put_u32(skb, VFAB_HOP_A_VERDICT, verdict)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
+}
+
+/*
+ * The routers of a path. A path that does not even leave its source shows where
+ * it would come to.
+ */
+static int vf_nl_put_path(struct sk_buff *skb, const struct vf_topo *t, u32 number,
+			  struct vf_path *path, u32 dst)
+{
+	u32 i, first = 1, last = path->hops - 1, out = path->hop[0].out;
+	int err = 0;
+
+	if (last && path->hop[last].vertex == dst && last > 1)
+		last--;		/* the destination itself */
+	if (!last) {
+		u32 in = out == VF_NONE ? VF_NONE : t->port[out].peer;
+
+		if (in == VF_NONE)
+			return 0;
+		path->hop[0] = (struct vf_hop){ t->port[in].vertex, in, VF_NONE, 0 };
+		first = 0;
+	}
+	for (i = first; !err && i <= last; i++)
+		err = vf_nl_put_hop(skb, t, number, &path->hop[i],
+				    i == last ? path->verdict : -1);
+	return err;
 }
 
 /* @index: source * world + destination */
 static int vf_nl_fill_trace(const struct vf_nl_to *to, struct vf_domain *dom,
 			    unsigned long index)
 {
-	u32 src = index / dom->topo.world, dst = index % dom->topo.world;
-	u64 planes = vf_pair_planes(dom, src, dst);
+	const struct vf_topo *t = &dom->topo;
+	u32 src = index / t->world, dst = index % t->world, port;
 	struct sk_buff *skb = to->skb;
-	void *hdr = vf_nl_begin(to, dom);
-	u32 sw;
+	struct vf_path path = { };
+	struct vf_route route;
+	void *hdr;
 	int err;
 
-	BUILD_BUG_ON(VFAB_HOP_LIVE != (int)VF_PLANE_LIVE ||
-		     VFAB_HOP_NO_RETURN != (int)VF_PLANE_NO_RETURN);
-	if (!hdr)
+	BUILD_BUG_ON(VFAB_HOP_LIVE != (int)VF_HOP_LIVE ||
+		     VFAB_HOP_LOOP != (int)VF_HOP_LOOP);
+	path.hop = kcalloc(VF_MAX_HOPS + 1, sizeof(*path.hop), GFP_KERNEL);
+	if (!path.hop)
+		return -ENOMEM;
+	hdr = vf_nl_begin(to, dom);
+	if (!hdr) {
+		kfree(path.hop);
 		return -EMSGSIZE;
+	}
+	vf_pair_route(dom, src, dst, &route);
 	err = nla_put_u32(skb, VFAB_A_SRC, src) ||
 	      nla_put_u32(skb, VFAB_A_DST, dst) ||
-	      nla_put_u8(skb, VFAB_A_REACHABLE, !!planes) ||
-	      nla_put_u32(skb, VFAB_A_PATHS, hweight64(planes)) ||
-	      nla_put_u32(skb, VFAB_A_RATE,
-			  min_t(u64, (u64)hweight64(planes) * dom->topo.rate, U32_MAX)) ||
-	      nla_put_u32(skb, VFAB_A_LATENCY, dom->topo.latency);
-	for (sw = 0; !err && sw < dom->topo.planes; sw++)
-		err = vf_nl_put_hop(skb, dom, src, dst, sw);
+	      nla_put_u8(skb, VFAB_A_REACHABLE, !!route.paths) ||
+	      nla_put_u32(skb, VFAB_A_PATHS, route.paths) ||
+	      nla_put_u32(skb, VFAB_A_RATE, route.rate) ||
+	      nla_put_u32(skb, VFAB_A_LATENCY, route.latency);
+	for (port = 0; !err && port < vf_vertex_ports(t, src); port++) {
+		if (t->port[t->first[src] + port].link == VF_NONE)
+			continue;
+		vf_route_walk(t, src, port, dst, &path);
+		/* Ports that an endpoint's own table does not use are not shown */
+		if (path.hops > 1 || !t->direct)
+			err = vf_nl_put_path(skb, t, port, &path, dst);
+	}
+	kfree(path.hop);
 	return vf_nl_end(to, hdr, err);
 }
 
@@ -534,17 +864,71 @@ int vfabric_nl_route_trace_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
-	ret = vf_nl_index(info, VFAB_A_SRC, dom->topo.world, vf_need_pair,
-			  vf_bad_rank, &src);
-	if (!ret)
-		ret = vf_nl_index(info, VFAB_A_DST, dom->topo.world, vf_need_pair,
-				  vf_bad_rank, &dst);
-	if (!ret && src == dst)
-		ret = vf_nl_refuse(info, VFAB_A_DST, -EINVAL,
-				   "an endpoint reaches itself without the fabric: give two ranks");
+	ret = vf_nl_pair(info, dom, &src, &dst);
 	if (!ret)
 		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_trace,
 				  src * dom->topo.world + dst);
 	vf_nl_unlock(dom);
 	return ret;
+}
+
+static int vf_nl_fill_paths(const struct vf_nl_to *to, struct vf_domain *dom,
+			    unsigned long rank)
+{
+	const struct vf_topo *t = &dom->topo;
+	struct vf_partition *part = dom->eps[rank].part;
+	void *hdr = vf_nl_begin(to, dom);
+	struct nlattr *a;
+	u8 *count;
+	u32 i;
+
+	if (!hdr)
+		return -EMSGSIZE;
+	if (nla_put_u32(to->skb, VFAB_A_RANK, rank))
+		return vf_nl_end(to, hdr, -EMSGSIZE);
+	a = nla_reserve(to->skb, VFAB_A_PATH_COUNTS, t->world);
+	if (!a)
+		return vf_nl_end(to, hdr, -EMSGSIZE);
+	count = nla_data(a);
+	for (i = 0; i < t->world; i++)
+		count[i] = i == rank || !part || part != dom->eps[i].part ? 0 :
+			   min(hweight64(vf_route_ports(t, &t->now, rank, i)),
+			       hweight64(vf_route_ports(t, &t->now, i, rank)));
+	return vf_nl_end(to, hdr, 0);
+}
+
+static int vf_nl_walk_paths(const struct vf_nl_to *to, struct vf_domain *dom,
+			    struct nlattr **attrs, unsigned long *index)
+{
+	struct nlattr *only = attrs[VFAB_A_RANK];
+	int ret;
+
+	for (; *index < dom->topo.world; ++*index) {
+		if (only && *index != nla_get_u32(only))
+			continue;
+		ret = vf_nl_fill_paths(to, dom, *index);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int vfabric_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct vf_domain *dom = vf_nl_read(info);
+	u32 rank;
+	int ret;
+
+	if (IS_ERR(dom))
+		return PTR_ERR(dom);
+	ret = vf_nl_rank(info, dom, &rank);
+	if (!ret)
+		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_paths, rank);
+	vf_nl_unlock(dom);
+	return ret;
+}
+
+int vfabric_nl_path_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return vf_nl_dump(skb, cb, vf_nl_walk_paths);
 }

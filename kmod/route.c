@@ -1,52 +1,447 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which planes join two endpoints. */
+/* Routing tables by default, what they amount to, and the way of a request. */
 #include "topology.h"
 
-/**
- * vf_route_planes - the live paths between two endpoints
- * @p: the planes
- * @src: a rank
- * @dst: another rank
- *
- * A load is a request one way and data the other, a store waits for its
- * completion: a plane counts only if both its switch's entries, for @dst
- * and for @src, lead there. So the answer is the same from both ends.
- *
- * Return: a bitmap of planes, 0 where @dst cannot be reached.
- */
-u64 vf_route_planes(const struct vf_planes *p, u32 src, u32 dst)
+static size_t vf_entry(const struct vf_topo *t, u32 router, u32 dest)
 {
-	return READ_ONCE(p->sw_up) &
-	       READ_ONCE(p->port_up[src]) & READ_ONCE(p->port_up[dst]) &
-	       READ_ONCE(p->entry[src]) & READ_ONCE(p->entry[dst]);
+	return (size_t)router * t->world + dest;
+}
+
+/* Is @port, one of the router's, in its set for @dest? */
+static bool vf_entry_has(const struct vf_topo *t, u32 router, u32 dest, u32 port)
+{
+	size_t i = vf_entry(t, router, dest);
+	u32 number = port - t->first[vf_router_vertex(t, router)];
+
+	return number >= t->base[i] && number - t->base[i] < 64 &&
+	       t->mask[i] >> (number - t->base[i]) & 1;
+}
+
+/*
+ * A set holds ports whose numbers differ by less than 64: what does not fit is
+ * left out.
+ */
+void vf_topo_add_egress(struct vf_topo *t, u32 router, u32 dest, u32 number)
+{
+	size_t i = vf_entry(t, router, dest);
+	u32 up;
+
+	if (!t->mask[i])
+		t->base[i] = number;
+	if (number < t->base[i]) {
+		up = t->base[i] - number;
+		if (up >= 64 || t->mask[i] >> (64 - up))
+			return;
+		t->mask[i] <<= up;
+		t->base[i] = number;
+	}
+	if (number - t->base[i] < 64)
+		t->mask[i] |= 1ULL << (number - t->base[i]);
+}
+
+/* Ports of each vertex that lead to routers, so that a search looks at no more. */
+struct vf_reach {
+	u32 *first;		/* per vertex, and one more */
+	u32 *port;
+	u32 *queue;		/* vertices */
+	u16 *dist;		/* per vertex, 0xffff: not reached */
+};
+
+static int vf_reach_init(const struct vf_topo *t, struct vf_reach *r)
+{
+	u32 v, p, n = 0, vertices = t->world + t->switches;
+
+	r->first = kvcalloc(vertices + 1, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	r->port = kvcalloc(t->nports + 1, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	r->queue = kvcalloc(vertices, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	r->dist = kvcalloc(vertices, sizeof(u16), GFP_KERNEL_ACCOUNT);
+	if (!r->first || !r->port || !r->queue || !r->dist)
+		return -ENOMEM;
+	for (v = 0; v < vertices; v++) {
+		for (p = t->first[v]; p < t->first[v + 1]; p++)
+			if (t->port[p].peer != VF_NONE &&
+			    vf_topo_is_router(t, t->port[t->port[p].peer].vertex))
+				r->port[n++] = p;
+		r->first[v + 1] = n;
+	}
+	return 0;
+}
+
+static void vf_reach_free(struct vf_reach *r)
+{
+	kvfree(r->first);
+	kvfree(r->port);
+	kvfree(r->queue);
+	kvfree(r->dist);
+}
+
+/* From @dest outwards: every router sends by all its shortest ways. */
+static void vf_min_hop(struct vf_topo *t, struct vf_reach *r, u32 dest)
+{
+	u32 head = 0, tail = 0, i, v, w, q;
+
+	memset(r->dist, 0xff, (t->world + t->switches) * sizeof(u16));
+	r->dist[dest] = 0;
+	r->queue[tail++] = dest;
+	while (head < tail) {
+		v = r->queue[head++];
+		for (i = r->first[v]; i < r->first[v + 1]; i++) {
+			q = t->port[r->port[i]].peer;
+			w = t->port[q].vertex;
+			if (r->dist[w] == 0xffff) {
+				r->dist[w] = r->dist[v] + 1;
+				r->queue[tail++] = w;
+			}
+			if (r->dist[w] == r->dist[v] + 1)
+				vf_topo_add_egress(t, vf_topo_router(t, w), dest,
+						   q - t->first[w]);
+		}
+	}
 }
 
 /**
- * vf_route_verdict - what stops a request on one plane
+ * vf_route_defaults - tables with all shortest ways, links up or not
+ * @t: the topology; its tables are replaced
+ *
+ * An endpoint that has no table (it forwards nothing) and a direct link to
+ * another needs no entry for it. Return: 0 or -ENOMEM.
+ */
+int vf_route_defaults(struct vf_topo *t)
+{
+	struct vf_reach r = { };
+	u32 dest;
+	int ret;
+
+	ret = vf_reach_init(t, &r);
+	if (!ret) {
+		memset(t->mask, 0, (size_t)t->routers * t->world * sizeof(u64));
+		for (dest = 0; dest < t->world; dest++) {
+			vf_min_hop(t, &r, dest);
+			cond_resched();
+		}
+	}
+	vf_reach_free(&r);
+	return ret;
+}
+
+/* The destinations that may be concerned when a link changes. */
+void vf_route_touch_link(const struct vf_topo *t, u32 link, unsigned long *dests)
+{
+	u32 i, v, d;
+
+	for (i = 0; i < 2; i++) {
+		u32 port = t->link[link].end[i];
+
+		v = t->port[port].vertex;
+		if (v < t->world)
+			__set_bit(v, dests);
+		if (!vf_topo_is_router(t, v))
+			continue;
+		for (d = 0; d < t->world; d++)
+			if (vf_entry_has(t, vf_topo_router(t, v), d, port))
+				__set_bit(d, dests);
+	}
+}
+
+/* The same for all links of a switch. */
+void vf_route_touch_switch(const struct vf_topo *t, u32 sw, unsigned long *dests)
+{
+	u32 d, p, v = t->world + sw;
+
+	for (d = 0; d < t->world; d++)
+		if (t->mask[vf_entry(t, sw, d)])
+			__set_bit(d, dests);
+	for (p = t->first[v]; p < t->first[v + 1]; p++)
+		if (t->port[p].peer != VF_NONE &&
+		    t->port[t->port[p].peer].vertex < t->world)
+			__set_bit(t->port[t->port[p].peer].vertex, dests);
+}
+
+static bool vf_is_good(const u64 *good, u32 router)
+{
+	return good[router / 64] >> router % 64 & 1;
+}
+
+/* Does a request for @dest get on by way of @port, as far as @good is known? */
+static bool vf_leads_on(const struct vf_topo *t, const u64 *good, u32 port, u32 dest)
+{
+	u32 w;
+
+	if (t->port[port].link == VF_NONE)
+		return false;
+	w = t->port[t->port[port].peer].vertex;
+	return w == dest ||
+	       (vf_topo_is_router(t, w) && vf_is_good(good, vf_topo_router(t, w)));
+}
+
+/* The bit of its entry by which a router gets on, or -1. */
+static int vf_router_gets_on(const struct vf_topo *t, const u64 *good, u32 router,
+			     u32 dest)
+{
+	size_t i = vf_entry(t, router, dest);
+	u32 first = t->first[vf_router_vertex(t, router)] + t->base[i];
+	u64 mask;
+
+	for (mask = t->mask[i]; mask; mask &= mask - 1) {
+		u32 port = first + __ffs64(mask);
+
+		if (vf_leads_on(t, good, port, dest) &&
+		    vf_link_carries(t, t->port[port].link))
+			return __ffs64(mask);
+	}
+	return -1;
+}
+
+/*
+ * The routers from which @dest is reached: the smallest set that holds each
+ * router with a way to @dest or into the set, so loops lead nowhere; via is into
+ * the set as it was, so following it does not loop. In turns from both ends of
+ * the list, as routers are mostly numbered along the ways.
+ */
+static void vf_compile_good(struct vf_topo *t, u32 dest, u64 *good)
+{
+	u32 i, r, turn = 0;
+	bool more = true;
+	int via;
+
+	memset(good, 0, t->words * sizeof(u64));
+	for (; more; turn++) {
+		more = false;
+		for (i = 0; i < t->routers; i++) {
+			r = turn & 1 ? t->routers - 1 - i : i;
+			if (vf_is_good(good, r) || !t->mask[vf_entry(t, r, dest)])
+				continue;
+			via = vf_router_gets_on(t, good, r, dest);
+			if (via < 0)
+				continue;
+			t->via[vf_entry(t, r, dest)] = via;
+			good[r / 64] |= 1ULL << r % 64;
+			more = true;
+		}
+	}
+}
+
+static u64 vf_compile_toward(const struct vf_topo *t, const u64 *good, u32 rank,
+			     u32 dest)
+{
+	u32 p, first = t->first[rank];
+	u64 toward = 0;
+
+	for (p = first; p < t->first[rank + 1]; p++)
+		if (vf_leads_on(t, good, p, dest) &&
+		    (!t->forwards || vf_entry_has(t, vf_topo_router(t, rank), dest, p)))
+			toward |= 1ULL << (p - first);
+	return toward;
+}
+
+static u64 vf_compile_ports(const struct vf_topo *t, u32 rank)
+{
+	u32 p, first = t->first[rank];
+	u64 up = 0;
+
+	for (p = first; p < t->first[rank + 1]; p++)
+		if (t->port[p].link != VF_NONE && vf_link_carries(t, t->port[p].link))
+			up |= 1ULL << (p - first);
+	return up;
+}
+
+/**
+ * vf_route_compile - make routes what tables and links say
+ * @t: the topology, changed
+ * @dests: the destinations that may be concerned
+ * @changed: NULL, or gets the ranks that some route to or from has changed of
+ */
+void vf_route_compile(struct vf_topo *t, const unsigned long *dests,
+		      unsigned long *changed)
+{
+	u64 up, toward, *good;
+	u32 d, g;
+
+	for (d = 0; d < t->world; d++) {
+		if (!test_bit(d, dests))
+			continue;
+		up = vf_compile_ports(t, d);
+		if (up != t->now.port_up[d] && changed)
+			__set_bit(d, changed);
+		WRITE_ONCE(t->now.port_up[d], up);
+
+		good = t->good + (size_t)d * t->words;
+		vf_compile_good(t, d, good);
+		for (g = 0; g < t->groups; g++) {
+			u64 *word = &t->now.toward[g * t->world + d];
+
+			toward = vf_compile_toward(t, good, t->sample[g], d);
+			if (toward != *word && changed)
+				__set_bit(d, changed);
+			WRITE_ONCE(*word, toward);
+		}
+		cond_resched();
+	}
+}
+
+/* What was is forgotten for these. */
+void vf_route_settle(struct vf_topo *t, const unsigned long *ranks)
+{
+	u32 d, g;
+
+	for (d = 0; d < t->world; d++) {
+		if (!test_bit(d, ranks))
+			continue;
+		t->was.port_up[d] = t->now.port_up[d];
+		for (g = 0; g < t->groups; g++)
+			t->was.toward[g * t->world + d] = t->now.toward[g * t->world + d];
+	}
+}
+
+/* Add the rate and the latency of a step to a path. */
+static void vf_path_add(struct vf_path *path, u32 rate, u32 latency)
+{
+	path->rate = min(path->rate, rate);
+	path->latency += latency;
+}
+
+static void vf_path_hop(struct vf_path *path, u32 vertex, u32 in, u32 out, u32 ways)
+{
+	if (path->hop)
+		path->hop[path->hops] = (struct vf_hop){ vertex, in, out, ways };
+	path->hops++;
+}
+
+/*
+ * The port by which @router sends what is for @dest: one that leads there, else
+ * the first there is. *@rate is that of all that lead on.
+ */
+static u32 vf_choose(const struct vf_topo *t, u32 router, u32 dest, u32 *ways, u32 *rate)
+{
+	const u64 *good = t->good + (size_t)dest * t->words;
+	size_t i = vf_entry(t, router, dest);
+	u32 first = t->first[vf_router_vertex(t, router)] + t->base[i];
+	u64 mask;
+
+	*ways = 0;
+	*rate = 0;
+	for (mask = t->mask[i]; mask; mask &= mask - 1) {
+		u32 p = first + __ffs64(mask);
+
+		if (!vf_leads_on(t, good, p, dest) ||
+		    !vf_link_carries(t, t->port[p].link))
+			continue;
+		++*ways;
+		*rate += t->link[t->port[p].link].rate_now;
+	}
+	return first + (*ways ? t->via[i] : __ffs64(t->mask[i]));
+}
+
+static bool vf_vertex_down(const struct vf_topo *t, u32 v)
+{
+	return v >= t->world && !t->sw_up[v - t->world];
+}
+
+static enum vf_verdict vf_walk_from(const struct vf_topo *t, u32 port, u32 dst,
+				    struct vf_path *path)
+{
+	bool first = true;
+	u32 in, v, r, ways, rate;
+
+	for (;; first = false) {
+		struct vf_link *l;
+
+		if (t->port[port].link == VF_NONE)
+			return VF_HOP_MISROUTED;
+		l = &t->link[t->port[port].link];
+		in = t->port[port].peer;
+		v = t->port[in].vertex;
+		if (!vf_link_carries(t, t->port[port].link)) {
+			if (l->admin == VF_LINK_UP && !l->outage && vf_vertex_down(t, v))
+				return VF_HOP_SWITCH_DOWN;
+			return first ? VF_HOP_SRC_DOWN :
+			       v == dst ? VF_HOP_DST_DOWN : VF_HOP_LINK_DOWN;
+		}
+		vf_path_add(path, first ? l->rate_now : path->rate, l->latency_now);
+		if (v == dst) {
+			vf_path_hop(path, v, in, VF_NONE, 0);
+			return VF_HOP_LIVE;
+		}
+		if (!vf_topo_is_router(t, v)) {
+			vf_path_hop(path, v, in, VF_NONE, 0);
+			return VF_HOP_MISROUTED;
+		}
+		r = vf_topo_router(t, v);
+		if (!t->mask[vf_entry(t, r, dst)]) {
+			vf_path_hop(path, v, in, VF_NONE, 0);
+			return VF_HOP_NO_ENTRY;
+		}
+		port = vf_choose(t, r, dst, &ways, &rate);
+		vf_path_hop(path, v, in, port, ways);
+		vf_path_add(path, ways ? rate : 0, t->switch_latency);
+		if (path->hops >= VF_MAX_HOPS)
+			return VF_HOP_LOOP;
+	}
+}
+
+/**
+ * vf_route_walk - the way of a request, one port of its source after another
  * @t: the topology
  * @src: where it starts
+ * @port: by which of its ports, a number
  * @dst: where it should arrive
- * @sw: the plane
+ * @path: its hop is kept; the rest is filled in
  *
- * Return: VF_PLANE_LIVE exactly where vf_route_planes() has the bit set.
+ * The verdict is VF_HOP_LIVE exactly for the ports of vf_route_ports(), if
+ * there is a way back.
  */
-enum vf_verdict vf_route_verdict(const struct vf_topo *t, u32 src, u32 dst,
-				 u32 sw)
+void vf_route_walk(const struct vf_topo *t, u32 src, u32 port, u32 dst,
+		   struct vf_path *path)
 {
-	u16 out = t->table[sw * t->world + dst];
-	u64 bit = 1ULL << sw;
+	u32 p = vf_topo_port(t, src, port);
 
-	if (!(t->now.port_up[src] & bit))
-		return VF_PLANE_SRC_DOWN;
-	if (!(t->now.sw_up & bit))
-		return VF_PLANE_SWITCH_DOWN;
-	if (out == VF_NO_PORT)
-		return VF_PLANE_NO_ENTRY;
-	if (out != dst)
-		return VF_PLANE_MISROUTED;
-	if (!(t->now.port_up[dst] & bit))
-		return VF_PLANE_DST_DOWN;
-	if (!(t->now.entry[src] & bit))
-		return VF_PLANE_NO_RETURN;
-	return VF_PLANE_LIVE;
+	path->hops = 0;
+	path->rate = VF_NONE;
+	path->latency = 0;
+	path->verdict = VF_HOP_NO_ENTRY;
+	vf_path_hop(path, src, VF_NONE, p, 1);
+	if (p != VF_NONE &&
+	    (!t->forwards || vf_entry_has(t, vf_topo_router(t, src), dst, p)))
+		path->verdict = vf_walk_from(t, p, dst, path);
+	if (path->verdict == VF_HOP_LIVE && !vf_route_ports(t, &t->now, dst, src))
+		path->verdict = VF_HOP_NO_RETURN;
+	if (path->verdict != VF_HOP_LIVE)
+		path->rate = 0;
+}
+
+/**
+ * vf_route_get - the route between two endpoints
+ * @t: the topology
+ * @src: a rank
+ * @dst: another rank
+ * @r: how they are joined, from @src's side; r->paths is the same from both
+ */
+void vf_route_get(const struct vf_topo *t, u32 src, u32 dst, struct vf_route *r)
+{
+	u64 there = vf_route_ports(t, &t->now, src, dst);
+	u64 back = vf_route_ports(t, &t->now, dst, src);
+	struct vf_path path = { };
+	u64 rate = 0, most = 0;
+	u32 n;
+
+	r->paths = min(hweight64(there), hweight64(back));
+	r->rate = 0;
+	r->latency = 0;
+	if (!r->paths)
+		return;
+	if (t->alike && !t->degraded) {
+		r->rate = min((u64)r->paths * t->link[0].rate, (u64)(u32)~0U);
+		r->latency = 2 * t->link[0].latency + t->switch_latency;
+		return;
+	}
+	r->latency = VF_NONE;
+	for (n = 0; n < r->paths; n++, there &= there - 1) {
+		vf_route_walk(t, src, __ffs64(there), dst, &path);
+		rate += path.rate;
+		r->latency = min(r->latency, path.latency);
+	}
+	/* Each was followed one way; whichever they take, they end here */
+	for (; back; back &= back - 1)
+		most += t->link[t->port[t->first[dst] + __ffs64(back)].link].rate_now;
+	r->rate = min(min(rate, most), (u64)(u32)~0U);
 }

@@ -1,89 +1,259 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The model of one single-tier, multi-plane fabric: plain arrays, no locks, no
- * kernel objects, so that the module, a userspace test and a fuzzer compile
- * the same files (topology.c, route.c).
+ * The model of a fabric: plain arrays, no locks, no kernel objects, so that
+ * the module, a userspace test and a fuzzer compile the same files
+ * (topology.c, route.c).
  *
- * Every endpoint has one port per plane; port k of rank r and port r of switch
- * k are the two ends of link (r, k). Switch k holds one table entry per
- * destination rank: the port by which a request for it leaves.
+ * Vertices are the endpoints (0 .. world - 1, the ranks) and then the switches.
+ * Each has ports; a link joins two ports. Switches hold one routing-table entry
+ * per destination rank: the set of ports by which a request for it may leave.
+ * An endpoint sends by any port that leads on; where endpoints pass on what is
+ * for others (a torus) they hold a table too, and send by that.
+ *
+ * Compiled from it, per destination: which switches lead there ("good"), and
+ * for each group of endpoints with the same neighbours, which of their ports
+ * do ("toward"). A route is then two words' and.
  */
 #ifndef VFABRIC_TOPOLOGY_H
 #define VFABRIC_TOPOLOGY_H
 
 #ifdef __KERNEL__
 #include <linux/types.h>
+#include <linux/bitops.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
 #else
-#include <stdint.h>
-#include <stdbool.h>
-#include <errno.h>
-typedef uint64_t u64;
-typedef uint32_t u32;
-typedef uint16_t u16;
-#define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
-#define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
+#include "topology_user.h"
 #endif
 
 #define VF_MAX_WORLD	1024
-#define VF_MAX_PLANES	64
-#define VF_NO_PORT	0xffff
+#define VF_MAX_PORTS	64	/* of an endpoint */
+#define VF_MAX_SWITCHES	1024
+#define VF_MAX_RADIX	4096	/* ports of a switch */
+#define VF_MAX_LINKS	65536
+#define VF_MAX_HOPS	64	/* of a path */
+#define VF_MAX_RATE	100000000	/* of a link: 100 TB/s */
+#define VF_MAX_LATENCY	1000000000	/* of a link or a switch: a second */
+#define VF_NONE		(~0U)
+
+/* In struct vf_link_spec: a switch, not an endpoint */
+#define VF_SPEC_SWITCH	0x8000
 
 /**
- * struct vf_planes - what decides which planes join two endpoints
- * @sw_up:	bit k: switch k is up
- * @port_up:	per rank, bit k: its link to switch k is up
- * @entry:	per rank, bit k: switch k's entry for the rank leads to it
+ * struct vf_link_spec - a link as it is asked for
+ * @node:	the two ends: a rank, or VF_SPEC_SWITCH | a switch's index
+ * @port:	their ports
+ * @width:	lanes, 0 where nobody knows
+ * @rate:	10^6 bytes per second and direction
+ * @latency:	nanoseconds, one way
  */
-struct vf_planes {
-	u64 sw_up;
-	u64 *port_up;
-	u64 *entry;
+struct vf_link_spec {
+	u16 node[2];
+	u16 port[2];
+	u16 width;
+	u16 pad;
+	u32 rate;
+	u32 latency;
 };
 
 /**
- * struct vf_topo - switches, links and routing tables of a domain
- * @world:	number of endpoints
- * @planes:	number of switches, and of ports per endpoint
- * @rate:	of one link, 10^6 bytes per second and direction
- * @latency:	end to end over one switch, nanoseconds
- * @now:	the planes as they are
- * @table:	[switch * world + rank]: egress port, or VF_NO_PORT
+ * struct vf_topo_config - what a topology is made of
+ * @links:	@nlinks of them, or NULL for a crossbar of @planes switches: port
+ *		k of each endpoint leads to switch k
+ * @forwards:	endpoints pass on what is for others
+ */
+struct vf_topo_config {
+	u32 world;
+	u32 planes;
+	u32 switches;
+	u32 nlinks;
+	const struct vf_link_spec *links;
+	bool forwards;
+	u32 rate;		/* of a crossbar's links */
+	u32 latency;		/* of a crossbar, end to end */
+	u32 switch_latency;	/* from port to port, nanoseconds */
+};
+
+enum vf_link_admin {
+	VF_LINK_UP,
+	VF_LINK_DOWN,
+	VF_LINK_DRAIN,		/* works, but no route uses it */
+};
+
+/**
+ * struct vf_link - two joined ports
+ * @end:	the two ports
+ * @rate:	as built; @rate_now as degraded
+ * @outage:	down by itself, whatever the admin wants
+ */
+struct vf_link {
+	u32 end[2];
+	u32 rate, rate_now;
+	u32 latency, latency_now;
+	u16 width, width_now;
+	u8 admin;		/* enum vf_link_admin */
+	bool outage;
+};
+
+struct vf_port {
+	u32 vertex;
+	u32 peer;		/* the port at the other end, VF_NONE: no link */
+	u32 link;
+};
+
+/**
+ * struct vf_routes - what decides whether two endpoints reach each other
+ * @port_up:	per rank, bit k: port k's link carries
+ * @toward:	[group * world + dest], bit k: port k of the group's endpoints
+ *		leads to dest
+ *
+ * Read without a lock by doorbells and faults; each word is stored at once.
+ */
+struct vf_routes {
+	u64 *port_up;
+	u64 *toward;
+};
+
+/**
+ * struct vf_topo - a fabric
+ * @ports:	most that an endpoint has
+ * @routers:	vertices that have a table: the switches, and the endpoints if
+ *		@forwards. Router r is switch r, or rank r - switches.
+ * @first:	per vertex, its first port; one more at the end
+ * @mask:	[router * world + dest]: bit i: port base + i is in the set
+ * @good:	[dest * words + router / 64]: the router leads to dest
+ * @via:	[router * world + dest], where it does: a bit of mask; who follows
+ *		these arrives
  */
 struct vf_topo {
 	u32 world;
-	u32 planes;
+	u32 ports;
+	u32 switches;
+	u32 routers;
+	u32 words;
+	u32 groups;
+	u32 nports;
+	u32 nlinks;
+	u32 switch_latency;
+	bool forwards;
+	bool direct;		/* some endpoints are joined without a switch */
+	bool alike;		/* all links as built, and one switch on each path */
+	u32 degraded;		/* links that are not as built */
+	u32 *first;
+	struct vf_port *port;
+	struct vf_link *link;
+	u8 *sw_up;
+	u16 *group;		/* per rank */
+	u16 *sample;		/* per group: one of its ranks */
+	u64 *mask;
+	u16 *base;
+	u64 *good;
+	u8 *via;
+	struct vf_routes now;
+	struct vf_routes was;	/* before the change being made */
+};
+
+/* Why a path ends where it does; the numbers are those of the netlink spec. */
+enum vf_verdict {
+	VF_HOP_LIVE,
+	VF_HOP_SRC_DOWN,	/* the first link does not carry */
+	VF_HOP_SWITCH_DOWN,
+	VF_HOP_NO_ENTRY,
+	VF_HOP_MISROUTED,	/* the entry leads to a port without a way on */
+	VF_HOP_DST_DOWN,	/* the last link does not carry */
+	VF_HOP_NO_RETURN,	/* an answer would not find back */
+	VF_HOP_LINK_DOWN,	/* a link between switches does not carry */
+	VF_HOP_LOOP,
+};
+
+/**
+ * struct vf_hop - one step of a path
+ * @vertex:	where the request is
+ * @in:		the port by which it came in, VF_NONE at the source
+ * @out:	the port by which it leaves, VF_NONE where it ends
+ * @ways:	how many ports it may leave by
+ */
+struct vf_hop {
+	u32 vertex;
+	u32 in;
+	u32 out;
+	u32 ways;
+};
+
+/**
+ * struct vf_path - where a request gets to
+ * @hop:	NULL, or room for VF_MAX_HOPS + 1
+ * @rate:	10^6 bytes per second, of the narrowest step
+ * @latency:	nanoseconds
+ */
+struct vf_path {
+	struct vf_hop *hop;
+	u32 hops;
 	u32 rate;
 	u32 latency;
-	struct vf_planes now;
-	u16 *table;
+	enum vf_verdict verdict;
 };
 
-/* Why a plane does not carry a request; the order in which it is looked at. */
-enum vf_verdict {
-	VF_PLANE_LIVE,
-	VF_PLANE_SRC_DOWN,
-	VF_PLANE_SWITCH_DOWN,
-	VF_PLANE_NO_ENTRY,
-	VF_PLANE_MISROUTED,
-	VF_PLANE_DST_DOWN,
-	VF_PLANE_NO_RETURN,
+/* The compiled answer for a pair. */
+struct vf_route {
+	u32 paths;		/* 0: not reachable */
+	u32 rate;		/* 10^6 bytes per second and direction */
+	u32 latency;		/* nanoseconds, one way, the shortest path's */
 };
 
-void vf_topo_init(struct vf_topo *t);
-void vf_topo_set_switch(struct vf_topo *t, u32 sw, bool up);
-void vf_topo_set_link(struct vf_topo *t, u32 rank, u32 sw, bool up);
-int vf_topo_set_entry(struct vf_topo *t, u32 sw, u32 dest, u16 egress);
-bool vf_topo_link_up(const struct vf_topo *t, u32 rank, u32 sw);
+/* topology.c */
+int vf_topo_create(struct vf_topo *t, const struct vf_topo_config *cfg,
+		   const char **why);
+void vf_topo_destroy(struct vf_topo *t);
+void vf_topo_degrade(struct vf_topo *t, u32 link, u32 rate, u32 latency, u32 width);
+bool vf_link_carries(const struct vf_topo *t, u32 link);
+u32 vf_topo_port(const struct vf_topo *t, u32 vertex, u32 number);
+bool vf_topo_is_router(const struct vf_topo *t, u32 vertex);
+int vf_topo_set_entry(struct vf_topo *t, u32 router, u32 dest, u32 base, u64 mask);
 
-u64 vf_route_planes(const struct vf_planes *p, u32 src, u32 dst);
-enum vf_verdict vf_route_verdict(const struct vf_topo *t, u32 src, u32 dst,
-				 u32 sw);
+/* route.c */
+int vf_route_defaults(struct vf_topo *t);
+void vf_topo_add_egress(struct vf_topo *t, u32 router, u32 dest, u32 number);
+void vf_route_touch_link(const struct vf_topo *t, u32 link, unsigned long *dests);
+void vf_route_touch_switch(const struct vf_topo *t, u32 sw, unsigned long *dests);
+void vf_route_compile(struct vf_topo *t, const unsigned long *dests,
+		      unsigned long *changed);
+void vf_route_settle(struct vf_topo *t, const unsigned long *ranks);
+void vf_route_get(const struct vf_topo *t, u32 src, u32 dst, struct vf_route *r);
+void vf_route_walk(const struct vf_topo *t, u32 src, u32 port, u32 dst,
+		   struct vf_path *path);
 
-static inline u64 vf_topo_all(const struct vf_topo *t)
+static inline u32 vf_topo_router(const struct vf_topo *t, u32 vertex)
 {
-	return t->planes == 64 ? ~0ULL : (1ULL << t->planes) - 1;
+	return vertex >= t->world ? vertex - t->world : t->switches + vertex;
+}
+
+static inline u32 vf_router_vertex(const struct vf_topo *t, u32 router)
+{
+	return router < t->switches ? t->world + router : router - t->switches;
+}
+
+static inline u32 vf_vertex_ports(const struct vf_topo *t, u32 vertex)
+{
+	return t->first[vertex + 1] - t->first[vertex];
+}
+
+/* Ports of @src whose way to @dst is open, one way. */
+static inline u64 vf_route_ports(const struct vf_topo *t,
+				 const struct vf_routes *r, u32 src, u32 dst)
+{
+	return READ_ONCE(r->port_up[src]) &
+	       READ_ONCE(r->toward[t->group[src] * t->world + dst]);
+}
+
+/* A load is a request one way and data the other; a store is acknowledged. */
+static inline bool vf_route_open(const struct vf_topo *t,
+				 const struct vf_routes *r, u32 a, u32 b)
+{
+	return vf_route_ports(t, r, a, b) && vf_route_ports(t, r, b, a);
 }
 
 #endif

@@ -180,13 +180,15 @@ struct vf_domain {
 	unsigned long settle_at;	/* jiffies, while settle is pending */
 	u32 handle_next;
 	struct vf_topo topo;
-	struct vf_planes was;		/* before the change being made */
+	char profile[VFAB_NAME_LEN + 1];	/* where the topology is from, or "" */
 	struct vf_endpoint *eps;
 	struct list_head parts;		/* by id */
 	u32 nparts;
 	u32 nchannels;			/* of all partitions */
 	struct xarray windows;		/* low half of the handle */
 	struct delayed_work settle;	/* outages that outlast retry_ms */
+	struct list_head flaps;
+	struct delayed_work flap;
 };
 
 enum vf_window_kind {
@@ -334,6 +336,7 @@ struct vf_change {
 	struct vf_domain *dom;
 	u32 reason;			/* enum vfab_reason */
 	bool sync;
+	bool rates;			/* also where the ports are the same */
 	u32 routes_changed;
 	u32 routes_lost;
 	struct list_head imports;
@@ -360,10 +363,8 @@ void vf_user_del_domain(struct vf_user *user);
 struct vf_domain_config {
 	const char *name;		/* NULL: dom<id> */
 	const uuid_t *uuid;		/* NULL: random */
-	u32 world;
-	u32 planes;
-	u32 rate;
-	u32 latency;
+	struct vf_topo_config topo;
+	const char *profile;		/* NULL: none */
 	struct vf_access access;
 	u32 nodes;
 	u32 part_mode;
@@ -454,16 +455,26 @@ void vf_change_import(struct vf_change *chg, struct vf_import *im,
 void vf_change_pair(struct vf_change *chg, struct vf_holder *h, u32 peer);
 void vf_change_routes(struct vf_change *chg, const unsigned long *ranks);
 void vf_change_commit(struct vf_change *chg);
+void vf_change_topology(struct vf_change *chg, struct vf_domain *dom, u32 reason,
+			const unsigned long *dests, bool rates);
 void vf_settle_work(struct work_struct *work);
 int vf_reach(struct vf_domain *dom, u32 a, u32 b);
-u64 vf_pair_planes(struct vf_domain *dom, u32 a, u32 b);
+void vf_pair_route(struct vf_domain *dom, u32 a, u32 b, struct vf_route *r);
+bool vf_change_cuts(struct vf_domain *dom, const unsigned long *ranks);
 extern struct srcu_struct vf_srcu;
+
+/* flap.c */
+int vf_flap_start(struct vf_domain *dom, u32 link, u32 period, u32 count);
+void vf_flap_stop(struct vf_domain *dom, u32 link);
+void vf_flap_stop_all(struct vf_domain *dom);
+void vf_flap_work(struct work_struct *work);
 
 /* view.c */
 int vf_view_create(struct vf_holder *h);
 void vf_view_fill(struct vf_holder *h);
-bool vf_view_set(struct vf_holder *h, u32 rank, u32 state, u64 planes,
-		 bool lost, bool revoked);
+bool vf_view_set(struct vf_holder *h, u32 rank, u32 state,
+		 const struct vf_route *r, bool lost, bool revoked);
+extern const struct vf_route vf_no_route;
 void vf_view_end(struct vf_holder *h);
 size_t vf_view_bytes(const struct vf_domain *dom);
 

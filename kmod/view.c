@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The route view: what an attached process reads about its peers. */
-#include <linux/bitops.h>
 #include <linux/mm.h>
 #include "vfabric.h"
+
+const struct vf_route vf_no_route;
 
 size_t vf_view_bytes(const struct vf_domain *dom)
 {
@@ -37,14 +38,15 @@ void vf_view_fill(struct vf_holder *h)
 	v->partition = part->id;
 	v->loss = part->loss;
 	for (i = 0; i < v->world; i++) {
-		u64 planes = i == h->rank ? vf_topo_all(&dom->topo) :
-			     vf_pair_planes(dom, h->rank, i);
+		struct vf_route route = { .paths = vf_vertex_ports(&dom->topo, i) };
 		bool held = i == h->rank || rcu_access_pointer(dom->eps[i].holder);
 		u32 state = VFAB_PEER_UNREACHABLE;
 
-		if (planes)
+		if (i != h->rank)
+			vf_pair_route(dom, h->rank, i, &route);
+		if (route.paths || i == h->rank)
 			state = held ? VFAB_PEER_HELD : VFAB_PEER_VACANT;
-		vf_view_set(h, i, state, planes, false, false);
+		vf_view_set(h, i, state, &route, false, false);
 	}
 }
 
@@ -53,7 +55,7 @@ void vf_view_fill(struct vf_holder *h)
  * @h: whose view
  * @rank: which entry
  * @state: enum vfab_peer_state
- * @planes: live paths
+ * @r: its route
  * @lost: count a loss
  * @revoked: count a revoked window
  *
@@ -62,24 +64,23 @@ void vf_view_fill(struct vf_holder *h)
  *
  * Return: whether anything was written.
  */
-bool vf_view_set(struct vf_holder *h, u32 rank, u32 state, u64 planes,
-		 bool lost, bool revoked)
+bool vf_view_set(struct vf_holder *h, u32 rank, u32 state,
+		 const struct vf_route *r, bool lost, bool revoked)
 {
-	const struct vf_topo *t = &h->dom->topo;
 	struct vfab_peer *p = &h->view->peer[rank];
-	u32 paths = hweight64(planes);
 	u64 gen = p->generation;
 
-	if (p->state == state && p->paths == paths && !lost && !revoked)
+	if (p->state == state && p->paths == r->paths && p->rate == r->rate &&
+	    p->latency == r->latency && !lost && !revoked)
 		return false;
 	WRITE_ONCE(p->generation, gen + 1);
 	smp_wmb();	/* odd before the fields; pairs with the reader's fence */
 	WRITE_ONCE(p->losses, p->losses + lost);
 	WRITE_ONCE(p->revoked, p->revoked + revoked);
 	WRITE_ONCE(p->state, state);
-	WRITE_ONCE(p->paths, paths);
-	WRITE_ONCE(p->rate, min_t(u64, (u64)paths * t->rate, U32_MAX));
-	WRITE_ONCE(p->latency, paths ? t->latency : 0);
+	WRITE_ONCE(p->paths, r->paths);
+	WRITE_ONCE(p->rate, r->rate);
+	WRITE_ONCE(p->latency, r->latency);
 	/* Even after the fields; pairs with the reader's first, acquiring load */
 	smp_store_release(&p->generation, gen + 2);
 	WRITE_ONCE(h->view->generation, h->view->generation + 1);
@@ -94,7 +95,7 @@ void vf_view_end(struct vf_holder *h)
 	WRITE_ONCE(h->view->ended, 1);
 	WRITE_ONCE(h->view->partition, VFAB_PARTITION_NONE);
 	for (i = 0; i < h->view->world; i++)
-		vf_view_set(h, i, VFAB_PEER_UNREACHABLE, 0, i != h->rank &&
+		vf_view_set(h, i, VFAB_PEER_UNREACHABLE, &vf_no_route, i != h->rank &&
 			    h->view->peer[i].state == VFAB_PEER_HELD, false);
 	WRITE_ONCE(h->view->loss, ++h->dom->loss_seq);
 }

@@ -302,6 +302,7 @@ int vf_window_free(struct vf_holder *h, struct vfab_window_free *a)
 	list_for_each_entry(im, &win->imports, win_node) {
 		struct vf_holder *peer = im->holder;
 		struct vf_peer *p = xa_load(&peer->peers, h->rank);
+		struct vf_route route;
 
 		/* Once for each importer, however often it imported */
 		if (peer == h || im->state >= VF_IMPORT_GONE || p->freed == win->handle)
@@ -309,8 +310,9 @@ int vf_window_free(struct vf_holder *h, struct vfab_window_free *a)
 		p->freed = win->handle;
 		vf_event_stage(&chg, peer, VFAB_EVENT_WINDOW_REVOKED, h->rank,
 			       win->handle, VFAB_REASON_FREE);
-		vf_view_set(peer, h->rank, peer->view->peer[h->rank].state,
-			    vf_pair_planes(dom, peer->rank, h->rank), false, true);
+		vf_pair_route(dom, peer->rank, h->rank, &route);
+		vf_view_set(peer, h->rank, peer->view->peer[h->rank].state, &route,
+			    false, true);
 		if (dom->eps[h->rank].part)
 			dom->eps[h->rank].part->lossy = true;
 	}

@@ -1371,10 +1371,11 @@ TEST_F_TIMEOUT(pair, absorbed_means_told, 90)
 		importer = vft_join(&self->dom, 1);
 		ASSERT_EQ(0, vft_alloc(t.owner, SIZE, 1, VFT_RW, &t.handle));
 		ASSERT_EQ(0, vft_alloc(t.owner, VFT_PAGE, 2, VFT_RW, &more));
+		/* The first is marked first, and waits for the others */
+		ASSERT_EQ(0, vft_import(importer, t.handle, VFT_RW, VFAB_LOSS_ABSORB, &cookie));
 		for (i = 0; i < MORE; i++)
 			ASSERT_EQ(0, vft_import(importer, t.how == 2 ? t.handle : more,
 						VFT_RW, 0, NULL));
-		ASSERT_EQ(0, vft_import(importer, t.handle, VFT_RW, VFAB_LOSS_ABSORB, &cookie));
 		p = vft_map(importer, cookie, SIZE, PROT_READ);
 		view = vft_view(importer);
 		ASSERT_NE(NULL, p);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The model (kmod/topology.c, kmod/route.c) against a slow and obvious one
- * that walks each request hop by hop. Runs on the host, needs no kernel:
+ * that searches for a way link by link. Runs on the host, needs no kernel:
  *
  *	build/selftests/route_test [SEED]
  *
@@ -20,183 +20,467 @@ static void result(bool ok, const char *what)
 	failed += !ok;
 }
 
-/* The obvious model: state of everything, no bitmaps */
-struct plain {
-	u32 world, planes;
-	bool sw[VF_MAX_PLANES];
-	bool link[VF_MAX_WORLD][VF_MAX_PLANES];
-	int entry[VF_MAX_PLANES][VF_MAX_WORLD];		/* -1: none */
-};
-
-static struct plain plain;
-
-static bool arrives(u32 src, u32 dst, u32 sw)
+static u32 below(u32 n)
 {
-	int out = plain.entry[sw][dst];
-
-	return plain.link[src][sw] && plain.sw[sw] && out >= 0 &&
-	       (u32)out == dst && plain.link[out][sw];
+	return n ? (u32)random() % n : 0;
 }
 
-static u64 plain_planes(u32 a, u32 b)
+/* --- Fabrics ------------------------------------------------------------------- */
+
+#define LINKS	20000
+
+static struct vf_link_spec specs[LINKS];
+static u32 nspecs;
+static u16 next_port[VF_MAX_WORLD + VF_MAX_SWITCHES];
+
+static u32 vertex_of(u16 node, u32 world)
+{
+	return node & VF_SPEC_SWITCH ? world + (node & ~VF_SPEC_SWITCH) : node;
+}
+
+static void join(u32 world, u16 a, u16 b)
+{
+	specs[nspecs++] = (struct vf_link_spec){
+		.node = { a, b },
+		.port = { next_port[vertex_of(a, world)]++, next_port[vertex_of(b, world)]++ },
+		.rate = 50000, .latency = 300,
+	};
+}
+
+#define SW(i)	((u16)(VF_SPEC_SWITCH | (i)))
+
+static void fresh(struct vf_topo_config *cfg, u32 world, u32 switches)
+{
+	nspecs = 0;
+	memset(next_port, 0, sizeof(next_port));
+	*cfg = (struct vf_topo_config){
+		.world = world, .switches = switches, .links = specs,
+		.switch_latency = 100,
+	};
+}
+
+static void make(struct vf_topo *t, struct vf_topo_config *cfg)
+{
+	const char *why = "no memory";
+
+	cfg->nlinks = nspecs;
+	if (vf_topo_create(t, cfg, &why)) {
+		printf("Bail out! %s\n", why);
+		exit(1);
+	}
+}
+
+static void crossbar(struct vf_topo *t, u32 world, u32 planes)
+{
+	struct vf_topo_config cfg = {
+		.world = world, .planes = planes, .rate = 50000, .latency = 701,
+	};
+
+	make(t, &cfg);
+}
+
+/* @leaves per pod, each endpoint once on each; every leaf on every spine */
+static void two_tier(struct vf_topo *t, u32 pods, u32 size, u32 leaves, u32 spines)
+{
+	struct vf_topo_config cfg;
+	u32 p, l, i;
+
+	fresh(&cfg, pods * size, pods * leaves + spines);
+	for (i = 0; i < pods * size; i++)
+		for (l = 0; l < leaves; l++)
+			join(cfg.world, i, SW(i / size * leaves + l));
+	for (p = 0; p < pods * leaves; p++)
+		for (l = 0; l < spines; l++)
+			join(cfg.world, SW(p), SW(pods * leaves + l));
+	make(t, &cfg);
+}
+
+static void torus(struct vf_topo *t, u32 x, u32 y)
+{
+	struct vf_topo_config cfg;
+	u32 i, j;
+
+	fresh(&cfg, x * y, 0);
+	cfg.forwards = true;
+	for (j = 0; j < y; j++)
+		for (i = 0; i < x; i++) {
+			if (x > 1)
+				join(cfg.world, j * x + i, j * x + (i + 1) % x);
+			if (y > 1)
+				join(cfg.world, j * x + i, (j + 1) % y * x + i);
+		}
+	make(t, &cfg);
+}
+
+static void mesh(struct vf_topo *t, u32 world)
+{
+	struct vf_topo_config cfg;
+	u32 a, b;
+
+	fresh(&cfg, world, 0);
+	for (a = 0; a < world; a++)
+		for (b = a + 1; b < world; b++)
+			join(world, a, b);
+	make(t, &cfg);
+}
+
+/* Anything: also switches that lead nowhere, parallel links, lonely endpoints */
+static void tangle(struct vf_topo *t)
+{
+	struct vf_topo_config cfg;
+	u32 i, n, world = 2 + below(20), switches = below(12);
+
+	fresh(&cfg, world, switches);
+	cfg.forwards = below(2);
+	n = world * (1 + below(6));
+	for (i = 0; i < n; i++) {
+		u32 a = below(world + switches), b = below(world + switches);
+
+		if (a == b || next_port[a] >= 60 || next_port[b] >= 60)
+			continue;
+		join(world, a < world ? a : SW(a - world), b < world ? b : SW(b - world));
+	}
+	make(t, &cfg);
+}
+
+/* --- The obvious model ----------------------------------------------------------- */
+
+static bool carries(const struct vf_topo *t, u32 port)
+{
+	const struct vf_link *l;
+	u32 i;
+
+	if (t->port[port].link == VF_NONE)
+		return false;
+	l = &t->link[t->port[port].link];
+	for (i = 0; i < 2; i++) {
+		u32 v = t->port[l->end[i]].vertex;
+
+		if (v >= t->world && !t->sw_up[v - t->world])
+			return false;
+	}
+	return l->admin == VF_LINK_UP && !l->outage;
+}
+
+static bool in_set(const struct vf_topo *t, u32 port, u32 dst)
+{
+	u32 v = t->port[port].vertex, n = port - t->first[v];
+	size_t e = (size_t)(v >= t->world ? v - t->world : t->switches + v) * t->world + dst;
+
+	return n >= t->base[e] && n < t->base[e] + 64U && t->mask[e] >> (n - t->base[e]) & 1;
+}
+
+static bool seen[VF_MAX_WORLD + VF_MAX_SWITCHES];
+
+/* Is there any way for a request that leaves by @port? */
+static bool arrives(const struct vf_topo *t, u32 port, u32 dst)
+{
+	u32 v, p;
+
+	if (!carries(t, port))
+		return false;
+	v = t->port[t->port[port].peer].vertex;
+	if (v == dst)
+		return true;
+	if (seen[v] || (v < t->world && !t->forwards))
+		return false;
+	seen[v] = true;
+	for (p = t->first[v]; p < t->first[v + 1]; p++)
+		if (in_set(t, p, dst) && arrives(t, p, dst))
+			return true;
+	return false;
+}
+
+static u64 plain_ports(const struct vf_topo *t, u32 src, u32 dst)
 {
 	u64 live = 0;
-	u32 sw;
+	u32 p;
 
-	for (sw = 0; sw < plain.planes; sw++)
-		if (arrives(a, b, sw) && arrives(b, a, sw))
-			live |= 1ULL << sw;
+	for (p = t->first[src]; p < t->first[src + 1]; p++) {
+		memset(seen, 0, sizeof(seen));
+		if ((!t->forwards || in_set(t, p, dst)) && arrives(t, p, dst))
+			live |= 1ULL << (p - t->first[src]);
+	}
 	return live;
 }
 
-static void topo_alloc(struct vf_topo *t, u32 world, u32 planes)
+/* --- Tests ---------------------------------------------------------------------- */
+
+/* What changed, as the module would find it: only those are compiled. */
+static void storm_step(struct vf_topo *t, unsigned long *changed)
 {
-	u32 sw, rank;
+	unsigned long dests[VF_MAX_WORLD / BITS_PER_LONG] = { };
+	u32 link = below(t->nlinks), sw = below(t->switches), dest = below(t->world);
+	u32 router = below(t->routers), what = below(5);
 
-	memset(t, 0, sizeof(*t));
-	t->world = world;
-	t->planes = planes;
-	t->now.port_up = calloc(world, sizeof(u64));
-	t->now.entry = calloc(world, sizeof(u64));
-	t->table = calloc(world * planes, sizeof(u16));
-	vf_topo_init(t);
-	plain.world = world;
-	plain.planes = planes;
-	for (sw = 0; sw < planes; sw++) {
-		plain.sw[sw] = true;
-		for (rank = 0; rank < world; rank++) {
-			plain.link[rank][sw] = true;
-			plain.entry[sw][rank] = rank;
-		}
-	}
-}
-
-static void topo_free(struct vf_topo *t)
-{
-	free(t->now.port_up);
-	free(t->now.entry);
-	free(t->table);
-}
-
-static u32 below(u32 n)
-{
-	return (u32)random() % n;
-}
-
-static void storm_step(struct vf_topo *t)
-{
-	u32 sw = below(t->planes), rank = below(t->world), to = below(t->world);
-	bool up = below(3);
-
-	switch (below(4)) {
+	if ((what == 0 && !t->switches) || (what > 2 && !t->routers) || !t->nlinks)
+		return;
+	switch (what) {
 	case 0:
-		vf_topo_set_switch(t, sw, up);
-		plain.sw[sw] = up;
+		t->sw_up[sw] = below(3);
+		vf_route_touch_switch(t, sw, dests);
 		break;
 	case 1:
-		vf_topo_set_link(t, rank, sw, up);
-		plain.link[rank][sw] = up;
+		t->link[link].admin = below(2) ? VF_LINK_UP : below(3);
+		vf_route_touch_link(t, link, dests);
 		break;
-	case 2:		/* drop, or repair */
-		vf_topo_set_entry(t, sw, rank, up ? rank : VF_NO_PORT);
-		plain.entry[sw][rank] = up ? (int)rank : -1;
+	case 2:
+		t->link[link].outage = !below(3);
+		vf_route_touch_link(t, link, dests);
 		break;
-	default:	/* mislead */
-		vf_topo_set_entry(t, sw, rank, to);
-		plain.entry[sw][rank] = to;
+	case 3:
+		vf_topo_set_entry(t, router, dest, 0, 0);
+		__set_bit(dest, dests);
+		break;
+	default:
+		vf_topo_set_entry(t, router, dest,
+				  below(vf_vertex_ports(t, vf_router_vertex(t, router))),
+				  below(2) ? 1 : 5);
+		__set_bit(dest, dests);
 	}
+	vf_route_compile(t, dests, changed);
 }
 
 static bool pair_agrees(const struct vf_topo *t, u32 a, u32 b)
 {
-	u64 live = vf_route_planes(&t->now, a, b);
-	u32 sw;
+	u64 live = vf_route_ports(t, &t->now, a, b), back = vf_route_ports(t, &t->now, b, a);
+	struct vf_path path = { };
+	struct vf_route r;
+	u32 k;
 
-	if (live != plain_planes(a, b) || live != vf_route_planes(&t->now, b, a))
+	if (live != plain_ports(t, a, b) || back != plain_ports(t, b, a))
 		return false;
-	for (sw = 0; sw < t->planes; sw++)
-		if ((vf_route_verdict(t, a, b, sw) == VF_PLANE_LIVE) != (live >> sw & 1))
+	vf_route_get(t, a, b, &r);
+	if (r.paths != min(hweight64(live), hweight64(back)) || !r.paths != !r.rate)
+		return false;
+	for (k = 0; k < vf_vertex_ports(t, a); k++) {
+		vf_route_walk(t, a, k, b, &path);
+		if ((path.verdict == VF_HOP_LIVE || path.verdict == VF_HOP_NO_RETURN) !=
+		    (live >> k & 1))
 			return false;
+	}
 	return true;
 }
 
-static bool storm(u32 world, u32 planes, int steps)
+/* Who is not in @changed has the routes that it had. */
+static bool unchanged_agree(const struct vf_topo *t, const unsigned long *changed)
 {
-	struct vf_topo t;
+	u32 a, b;
+
+	for (a = 0; a < t->world; a++)
+		for (b = 0; b < t->world; b++)
+			if (a != b && !test_bit(a, changed) && !test_bit(b, changed) &&
+			    vf_route_ports(t, &t->now, a, b) != vf_route_ports(t, &t->was, a, b))
+				return false;
+	return true;
+}
+
+static bool storm(struct vf_topo *t, int steps)
+{
 	bool ok = true;
 	int i, j;
 
-	topo_alloc(&t, world, planes);
 	for (i = 0; ok && i < steps; i++) {
-		storm_step(&t);
-		for (j = 0; ok && j < 20; j++) {
-			u32 a = below(world), b = below(world);
+		unsigned long changed[VF_MAX_WORLD / BITS_PER_LONG] = { };
 
-			ok = a == b || pair_agrees(&t, a, b);
+		storm_step(t, changed);
+		ok = t->world > 64 || unchanged_agree(t, changed);
+		vf_route_settle(t, changed);
+		for (j = 0; ok && j < 20; j++) {
+			u32 a = below(t->world), b = below(t->world);
+
+			ok = a == b || pair_agrees(t, a, b);
 		}
 	}
-	topo_free(&t);
+	vf_topo_destroy(t);
 	return ok;
 }
 
-static void defaults(u32 world, u32 planes)
+/* All pairs by default: so many paths, or with @paths 0 at least one. */
+static void defaults(struct vf_topo *t, u32 paths, u32 rate, const char *what)
 {
-	struct vf_topo t;
-	char what[80];
+	struct vf_route r;
 	bool ok = true;
 	u32 a, b;
 
-	topo_alloc(&t, world, planes);
-	for (a = 0; a < world; a += 1 + world / 64)
-		for (b = 0; b < world; b += 1 + world / 64)
-			if (a != b && vf_route_planes(&t.now, a, b) != vf_topo_all(&t))
+	for (a = 0; a < t->world; a += 1 + t->world / 64)
+		for (b = 0; b < t->world; b += 1 + t->world / 64) {
+			if (a == b)
+				continue;
+			vf_route_get(t, a, b, &r);
+			if (!r.paths || (paths && r.paths != paths) || (rate && r.rate != rate))
 				ok = false;
-	topo_free(&t);
-	snprintf(what, sizeof(what), "default tables join %u endpoints over %u planes",
-		 world, planes);
+		}
+	vf_topo_destroy(t);
 	result(ok, what);
+}
+
+static enum vf_verdict verdict(const struct vf_topo *t, u32 src, u32 port, u32 dst)
+{
+	struct vf_path path = { };
+
+	vf_route_walk(t, src, port, dst, &path);
+	return path.verdict;
+}
+
+static void recompile(struct vf_topo *t)
+{
+	unsigned long all[VF_MAX_WORLD / BITS_PER_LONG] = { };
+
+	memset(all, 0xff, t->world / 8);
+	vf_route_compile(t, all, NULL);
 }
 
 static void verdicts(void)
 {
 	struct vf_topo t;
+	struct vf_route r;
 
-	topo_alloc(&t, 4, 2);
-	vf_topo_set_link(&t, 1, 0, false);
-	result(vf_route_verdict(&t, 1, 2, 0) == VF_PLANE_SRC_DOWN, "verdict: source port down");
-	result(vf_route_verdict(&t, 2, 1, 0) == VF_PLANE_DST_DOWN,
-	       "verdict: destination port down");
-	vf_topo_set_link(&t, 1, 0, true);
-	vf_topo_set_switch(&t, 0, false);
-	result(vf_route_verdict(&t, 1, 2, 0) == VF_PLANE_SWITCH_DOWN, "verdict: switch down");
-	vf_topo_set_switch(&t, 0, true);
-	vf_topo_set_entry(&t, 0, 2, VF_NO_PORT);
-	result(vf_route_verdict(&t, 1, 2, 0) == VF_PLANE_NO_ENTRY, "verdict: no entry");
-	result(vf_route_verdict(&t, 2, 1, 0) == VF_PLANE_NO_RETURN, "verdict: no way back");
-	vf_topo_set_entry(&t, 0, 2, 3);
-	result(vf_route_verdict(&t, 1, 2, 0) == VF_PLANE_MISROUTED, "verdict: misrouted");
-	result(vf_route_planes(&t.now, 1, 2) == 2, "the other plane still carries the pair");
-	result(vf_topo_set_entry(&t, 0, 2, 4) == -EINVAL && t.table[2] == 3,
+	crossbar(&t, 8, 2);
+	t.link[1 * 2].admin = VF_LINK_DOWN;
+	recompile(&t);
+	result(verdict(&t, 1, 0, 2) == VF_HOP_SRC_DOWN, "verdict: source port down");
+	result(verdict(&t, 2, 0, 1) == VF_HOP_DST_DOWN, "verdict: destination port down");
+	t.link[1 * 2].admin = VF_LINK_UP;
+	t.sw_up[0] = false;
+	recompile(&t);
+	result(verdict(&t, 1, 0, 2) == VF_HOP_SWITCH_DOWN, "verdict: switch down");
+	t.sw_up[0] = true;
+	vf_topo_set_entry(&t, 0, 2, 0, 0);
+	recompile(&t);
+	result(verdict(&t, 1, 0, 2) == VF_HOP_NO_ENTRY, "verdict: no entry");
+	vf_route_get(&t, 2, 1, &r);
+	result(r.paths == 1 && r.latency == 701, "paths count only as far as answers have some");
+	vf_topo_set_entry(&t, 1, 2, 0, 0);
+	recompile(&t);
+	result(verdict(&t, 2, 0, 1) == VF_HOP_NO_RETURN, "verdict: no way back");
+	vf_topo_set_entry(&t, 0, 2, 3, 1);
+	recompile(&t);
+	result(verdict(&t, 1, 0, 2) == VF_HOP_MISROUTED, "verdict: misrouted");
+	result(vf_topo_set_entry(&t, 0, 2, 7, 3) == -EINVAL && t.base[2] == 3,
 	       "a port that the switch lacks is refused and changes nothing");
-	topo_free(&t);
+	vf_topo_destroy(&t);
+
+	two_tier(&t, 2, 4, 1, 1);
+	t.link[8].admin = VF_LINK_DOWN;		/* first leaf to spine */
+	recompile(&t);
+	result(verdict(&t, 0, 0, 7) == VF_HOP_LINK_DOWN, "verdict: link between switches down");
+	result(verdict(&t, 0, 0, 1) == VF_HOP_LIVE, "who needs no such link goes on");
+	t.link[8].admin = VF_LINK_UP;
+	vf_topo_set_entry(&t, 2, 7, 0, 1);	/* the spine sends it back */
+	recompile(&t);
+	result(verdict(&t, 0, 0, 7) == VF_HOP_LOOP, "verdict: loop");
+	vf_topo_destroy(&t);
+}
+
+static void rates(void)
+{
+	struct vf_topo t;
+	struct vf_route r;
+
+	/* 4 up to the leaf, 2 from there: the pair gets what the narrow step has */
+	two_tier(&t, 2, 4, 2, 3);
+	vf_route_get(&t, 0, 7, &r);
+	result(r.paths == 2 && r.rate == 100000 && r.latency == 4 * 300 + 3 * 100,
+	       "rate and latency over two tiers");
+	vf_topo_degrade(&t, 0, 20000, 1300, 0);
+	vf_route_get(&t, 0, 7, &r);
+	result(r.rate == 70000 && r.latency == 1500, "a slow link narrows its path only");
+	vf_topo_degrade(&t, 1, 20000, 1300, 0);
+	vf_route_get(&t, 7, 0, &r);
+	result(r.rate == 40000 && r.latency == 2500 && t.degraded == 2, "also from the other end");
+	vf_topo_degrade(&t, 1, 50000, 300, 0);
+	vf_topo_degrade(&t, 0, 50000, 300, 0);
+	result(!t.degraded, "as built again");
+	vf_topo_destroy(&t);
+}
+
+static void refused(const char *what, u32 world, u32 switches, struct vf_link_spec a,
+		    struct vf_link_spec b)
+{
+	struct vf_link_spec two[] = { a, b };
+	struct vf_topo_config cfg = {
+		.world = world, .switches = switches, .links = two, .nlinks = 2,
+	};
+	const char *why = NULL;
+	struct vf_topo t;
+	int ret = vf_topo_create(&t, &cfg, &why);
+
+	printf("# %s\n", why ? why : "no sentence");
+	result(ret == -EINVAL && why && !t.link, what);
+	vf_topo_destroy(&t);
+}
+
+static void refusals(void)
+{
+	const struct vf_link_spec good = { { 0, SW(0) }, { 0, 0 }, 2, 0, 10, 10 };
+	struct vf_link_spec bad = { { 1, SW(0) }, { 0, 1 }, 2, 0, 10, 10 };
+
+#define REFUSED(what, change) do {				\
+		struct vf_link_spec b = bad;			\
+								\
+		b.change;					\
+		refused("refused: " what, 2, 1, good, b);	\
+	} while (0)
+	REFUSED("no such rank", node[0] = 2);
+	REFUSED("no such switch", node[1] = SW(1));
+	REFUSED("a port twice", port[1] = 0);
+	REFUSED("a port beyond an endpoint's", port[0] = 64);
+	REFUSED("a port beyond a switch's", port[1] = 4096);
+	REFUSED("a link to itself", node[0] = SW(0));
+	REFUSED("rate 0", rate = 0);
+	REFUSED("rate too high", rate = VF_MAX_RATE + 1);
+	REFUSED("latency too high", latency = VF_MAX_LATENCY + 1);
+	REFUSED("padding", pad = 1);
 }
 
 int main(int argc, char **argv)
 {
 	unsigned int seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
+	struct vf_topo t;
 	unsigned int i;
 
 	srandom(seed);
 	printf("TAP version 13\n");
-	defaults(1, 1);
-	defaults(72, 18);
-	defaults(1024, 64);
+	crossbar(&t, 1, 1);
+	defaults(&t, 1, 0, "one endpoint");
+	crossbar(&t, 72, 18);
+	defaults(&t, 18, 900000, "72 endpoints over 18 planes");
+	crossbar(&t, 1024, 64);
+	defaults(&t, 64, 0, "1024 endpoints over 64 planes");
+	two_tier(&t, 16, 16, 6, 12);
+	defaults(&t, 6, 300000, "256 endpoints on two tiers");
+	torus(&t, 32, 32);
+	defaults(&t, 0, 0, "a torus of 32 x 32");
+	mesh(&t, 8);
+	defaults(&t, 1, 50000, "a mesh of 8");
 	verdicts();
-	for (i = 0; i < 8; i++)
-		if (!storm(2 + below(100), 1 + below(64), 3000))
-			break;
+	rates();
+	refusals();
 	printf("# seed %u\n", seed);
-	result(i == 8, "8 random storms agree with the hop-by-hop model");
+	for (i = 0; i < 40; i++) {
+		switch (i % 5) {
+		case 0:
+			crossbar(&t, 2 + below(100), 1 + below(64));
+			break;
+		case 1:
+			two_tier(&t, 2 + below(4), 1 + below(6), 1 + below(3), 1 + below(4));
+			break;
+		case 2:
+			torus(&t, 1 + below(6), 2 + below(6));
+			break;
+		case 3:
+			mesh(&t, 2 + below(10));
+			break;
+		default:
+			tangle(&t);
+		}
+		if (!storm(&t, 500))
+			break;
+	}
+	if (i < 40)
+		printf("# storm %u\n", i);
+	result(i == 40, "40 random storms agree with the search link by link");
 	printf("1..%u\n", number);
 	return failed ? 1 : 0;
 }

@@ -602,7 +602,15 @@ int vft_domain_create(struct vft_domain *dom, uint32_t world, const struct vft_o
 	vft_req(&req, vft_nl(), VFAB_CMD_DOMAIN_CREATE, NLM_F_ACK);
 	vft_put_str(&req, VFAB_A_DOMAIN_NAME, dom->name);
 	vft_put_u32(&req, VFAB_A_WORLD, world);
-	vft_put_u32(&req, VFAB_A_PLANES, dom->planes);
+	if (opt->links) {
+		vft_put(&req, VFAB_A_LINKS, opt->links, opt->nlinks * sizeof(*opt->links));
+		vft_put_u32(&req, VFAB_A_SWITCHES, opt->switches);
+		vft_put_u32(&req, VFAB_A_SWITCH_LATENCY, opt->switch_latency);
+		if (opt->forwarding)
+			vft_put_flag(&req, VFAB_A_FORWARDING);
+	} else {
+		vft_put_u32(&req, VFAB_A_PLANES, dom->planes);
+	}
 	if (opt->mode)
 		vft_put_u32(&req, VFAB_A_MODE, opt->mode);
 	if (opt->uid)
@@ -782,13 +790,19 @@ static void put_members(struct vft_req *req, int attr, uint32_t first, uint32_t 
 	vft_put(req, attr, bits, (first + count + 7) / 8);
 }
 
+void vft_link_req(struct vft_req *req, const struct vft_domain *dom, int rank, int sw, int port)
+{
+	req_domain(req, dom, VFAB_CMD_LINK_SET);
+	put_index(req, VFAB_A_RANK, rank);
+	put_index(req, VFAB_A_SWITCH, sw);
+	put_index(req, VFAB_A_PORT, port);
+}
+
 int vft_link(const struct vft_domain *dom, int rank, int sw, bool up)
 {
 	struct vft_req req;
 
-	req_domain(&req, dom, VFAB_CMD_LINK_SET);
-	put_index(&req, VFAB_A_RANK, rank);
-	put_index(&req, VFAB_A_SWITCH, sw);
+	vft_link_req(&req, dom, rank, sw, -1);
 	vft_put_u8(&req, VFAB_A_UP, up);
 	return call_simple(&req);
 }

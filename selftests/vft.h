@@ -170,6 +170,12 @@ struct vft_options {
 	uint64_t mem_limit;
 	uint32_t nodes;		/* 0: default */
 	uint32_t partitions;	/* VFAB_PARTITIONS_* */
+	/* a list of links instead of planes */
+	const struct vfab_link_spec *links;
+	uint32_t nlinks;
+	uint32_t switches;
+	uint32_t switch_latency;
+	bool forwarding;
 };
 
 extern bool vft_quiet;			/* do not say why one could not be created */
@@ -188,6 +194,8 @@ unsigned int vft_domain_total(void);	/* on this machine */
 unsigned int vft_domain_sweep(const char *prefix);	/* force-delete; how many */
 
 int vft_link(const struct vft_domain *dom, int rank, int sw, bool up);
+/* a request about links for more attributes, and its answer */
+void vft_link_req(struct vft_req *req, const struct vft_domain *dom, int rank, int sw, int port);
 int vft_port(const struct vft_domain *dom, int rank, int sw, int port, bool up);
 int vft_switch(const struct vft_domain *dom, int sw, bool up);
 int vft_route_drop(const struct vft_domain *dom, int sw, uint32_t dest);

@@ -38,7 +38,7 @@ flapper=$!
 mixed=0 unsaid=0
 for i in 1 2 3 4 5 6 7 8; do
 	if vfabctl link show rack >"$out" 2>"$err"; then
-		states=$(awk '$1 ~ /\/sw7:/ { print $4 }' "$out" | sort | uniq -c | awk '{ print $1 }')
+		states=$(awk '$3 ~ /\/sw7\// { print $6 }' "$out" | sort | uniq -c | awk '{ print $1 }')
 		[ "$(wc -l <"$out") $states" = "1296 72" ] || mixed=1
 	else
 		grep -q 'interrupted' "$err" && [ ! -s "$out" ] || unsaid=1

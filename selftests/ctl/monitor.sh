@@ -46,7 +46,7 @@ check "monitor: so many events" [ $heard = 0 ]
 check "monitor: a line each" [ "$(wc -l <"$out")" = 5 ]
 check "monitor: created" grep -q '^dom[0-9]*: domain created why create name m1' "$out"
 check "monitor: a switch" grep -q "^dom$id/sw3: switch changed why link up routes-changed 5112 routes-lost 0" "$out"
-check "monitor: a link" grep -q "^dom$id/ep5/sw2: link changed why link down routes-changed 142 routes-lost 0" "$out"
+check "monitor: a link" grep -q "^dom$id/ep5/p2: link changed why link down routes-changed 142 routes-lost 0" "$out"
 check "monitor: a partition" grep -q "^dom$id/part7: partition created why .* members 1-3" "$out"
 check "monitor: deleted" grep -q '^dom[0-9]*: domain deleted why admin name m1' "$out"
 

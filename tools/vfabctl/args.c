@@ -424,13 +424,13 @@ struct addr arg_addr(struct ctx *c, const char *text, unsigned int allowed)
 	for (part = text + len; *part; part += len) {
 		len = strcspn(++part, "/");
 		if (!component(c, part, len, "ep", VFAB_MAX_WORLD - 1, &a.rank) &&
-		    !component(c, part, len, "sw", VFAB_MAX_PLANES - 1, &a.sw) &&
+		    !component(c, part, len, "sw", MAX_SWITCH, &a.sw) &&
 		    !component(c, part, len, "node", VFAB_MAX_WORLD - 1, &a.node) &&
 		    !component(c, part, len, "part", MAX_PARTITION, &a.part) &&
 		    !(a.part >= 0 &&
 		      component(c, part, len, "ch", VFAB_CHANNELS - 1, &a.chan)) &&
 		    !component(c, part, len, "p", a.rank >= 0 ? VFAB_MAX_PLANES - 1 :
-			       VFAB_MAX_WORLD - 1, &a.port))
+			       MAX_SWITCH_PORT, &a.port))
 			usage(c, "\"%s\" is not an address such as %s", escaped(text),
 			      example(allowed));
 	}

@@ -45,9 +45,16 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 	out_uint(c, "attached", "attached", get(msg, VFAB_A_ATTACHED));
 	out_device(c, msg);
 	out_text(c, "\n   ");
-	out_rate(c, "rate", "rate", get(msg, VFAB_A_RATE));
-	out_uint(c, "latency", "latency", get(msg, VFAB_A_LATENCY));
-	out_text(c, " ns");
+	if (has(msg, VFAB_A_PROFILE))
+		out_str(c, "profile", "profile", get_str(msg, VFAB_A_PROFILE));
+	out_uint(c, "switches", "switches", get(msg, VFAB_A_SWITCHES));
+	out_uint(c, "links", "links", get(msg, VFAB_A_LINK_COUNT));
+	if (has(msg, VFAB_A_RATE)) {
+		out_rate(c, "rate", "rate", get(msg, VFAB_A_RATE));
+		out_uint(c, "latency", "latency", get(msg, VFAB_A_LATENCY));
+		out_text(c, " ns");
+	}
+	out_text(c, "\n   ");
 	out_access(c, msg);
 	out_str(c, "peer_death", "peer-death",
 		WORD(peer_death, get32(msg, VFAB_A_PEER_DEATH)));

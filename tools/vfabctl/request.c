@@ -74,16 +74,16 @@ struct bounds {
 
 static int check_bounds(const struct vfab_nl_msg *msg, void *data)
 {
-	uint32_t world = get32(msg, VFAB_A_WORLD), planes = get32(msg, VFAB_A_PLANES);
+	uint32_t world = get32(msg, VFAB_A_WORLD), switches = get32(msg, VFAB_A_SWITCHES);
 	struct bounds *b = data;
 
-	if (b->rank < world && b->sw < planes)
+	if (b->rank < world && b->sw < switches)
 		return DONE;
 	if (b->rank >= world)
 		error(b->c, "rank %lld is not below the world size %u", (long long)b->rank, world);
 	else
-		error(b->c, "switch %lld is not below the number of planes %u",
-		      (long long)b->sw, planes);
+		error(b->c, "switch %lld is not below the number of switches %u",
+		      (long long)b->sw, switches);
 	return REFUSED;
 }
 

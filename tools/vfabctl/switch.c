@@ -12,8 +12,8 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 	out_bool(c, "up", get(msg, VFAB_A_UP));
 	out_text(c, get(msg, VFAB_A_UP) ? " up" : " down");
 	out_uint(c, "ports_up", "ports", get(msg, VFAB_A_PORTS_UP));
-	out_text(c, "/%u", get32(msg, VFAB_A_WORLD));
-	out_uint(c, "ports", NULL, get(msg, VFAB_A_WORLD));
+	out_text(c, "/%u", get32(msg, VFAB_A_PORTS));
+	out_uint(c, "ports", NULL, get(msg, VFAB_A_PORTS));
 	item_end(c);
 	return 0;
 }
@@ -47,7 +47,7 @@ const struct verb switch_verbs[] = {
 	{ "show list ls", show, "[D | D/swK]",
 	  "Show one switch, those of a domain, or all." },
 	{ "set", set, "D/swK up|down",
-	  "Take a switch, and with it its plane, up or down. Prints how many routes\n"
+	  "Take a switch, and with it its links, up or down. Prints how many routes\n"
 	  "(ordered pairs of endpoints) changed, and how many were lost." },
 	{ NULL, NULL, NULL, NULL }
 };

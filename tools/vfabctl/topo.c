@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Who reaches whom, as a matrix or as a graph. Computed here from three dumps:
- * a plane joins two ranks where both links are up and the switch's entries for
- * both lead there (a load is a request one way and data the other).
- */
+/* Who reaches whom, as a matrix or as a graph. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "vfabctl.h"
@@ -14,13 +10,12 @@
 
 struct topo {
 	struct ctx *c;
-	uint32_t domain, world, planes;
+	uint32_t domain, world, planes, switches;
 	uint64_t generation;
 	char name[VFAB_NAME_LEN + 1];
 	struct rank {
 		int partition;
-		uint64_t up;		/* bit k: the link to switch k carries */
-		uint64_t entry;		/* bit k: switch k's entry leads here */
+		uint8_t paths[VFAB_MAX_WORLD];
 	} rank[VFAB_MAX_WORLD];
 };
 
@@ -31,6 +26,7 @@ static int read_domain(const struct vfab_nl_msg *msg, void *data)
 	t->domain = get32(msg, VFAB_A_DOMAIN);
 	t->world = get32(msg, VFAB_A_WORLD);
 	t->planes = get32(msg, VFAB_A_PLANES);
+	t->switches = get32(msg, VFAB_A_SWITCHES);
 	t->generation = get(msg, VFAB_A_GENERATION);
 	snprintf(t->name, sizeof(t->name), "%s", get_str(msg, VFAB_A_DOMAIN_NAME));
 	if (t->world > VFAB_MAX_WORLD || t->planes > VFAB_MAX_PLANES) {
@@ -51,26 +47,14 @@ static int read_endpoint(const struct vfab_nl_msg *msg, void *data)
 	return 0;
 }
 
-static int read_link(const struct vfab_nl_msg *msg, void *data)
+static int read_paths(const struct vfab_nl_msg *msg, void *data)
 {
-	uint32_t rank = get32(msg, VFAB_A_RANK), sw = get32(msg, VFAB_A_SWITCH);
-	uint32_t state = get32(msg, VFAB_A_LINK_STATE);
+	const struct nlattr *counts = vfab_nl_attr(msg, VFAB_A_PATH_COUNTS);
+	uint32_t rank = get32(msg, VFAB_A_RANK);
 	struct topo *t = data;
 
-	if (rank < t->world && sw < t->planes &&
-	    (state == VFAB_LINK_ACTIVE || state == VFAB_LINK_DEGRADED))
-		t->rank[rank].up |= 1ULL << sw;
-	return 0;
-}
-
-static int read_entry(const struct vfab_nl_msg *msg, void *data)
-{
-	uint32_t dest = get32(msg, VFAB_A_DEST), sw = get32(msg, VFAB_A_SWITCH);
-	struct topo *t = data;
-
-	if (dest < t->world && sw < t->planes && has(msg, VFAB_A_EGRESS) &&
-	    get32(msg, VFAB_A_EGRESS) == dest)
-		t->rank[dest].entry |= 1ULL << sw;
+	if (rank < t->world && counts && mnl_attr_get_payload_len(counts) == t->world)
+		memcpy(t->rank[rank].paths, mnl_attr_get_payload(counts), t->world);
 	return 0;
 }
 
@@ -94,12 +78,8 @@ static int read_topo(struct topo *t, struct addr a)
 		request(c, VFAB_CMD_ENDPOINT_GET, &a);
 		ret = ask_all(c, read_endpoint, t);
 		if (!ret) {
-			request(c, VFAB_CMD_LINK_GET, &a);
-			ret = ask_all(c, read_link, t);
-		}
-		if (!ret) {
-			request(c, VFAB_CMD_ROUTE_GET, &a);
-			ret = ask_all(c, read_entry, t);
+			request(c, VFAB_CMD_PATH_GET, &a);
+			ret = ask_all(c, read_paths, t);
 		}
 		if (!ret) {
 			request(c, VFAB_CMD_DOMAIN_GET, &a);
@@ -110,15 +90,6 @@ static int read_topo(struct topo *t, struct addr a)
 	}
 	error(c, "interrupted: it changes all the time, try again");
 	return REFUSED;
-}
-
-static unsigned int paths(const struct topo *t, uint32_t a, uint32_t b)
-{
-	const struct rank *x = &t->rank[a], *y = &t->rank[b];
-
-	if (x->partition != y->partition || x->partition == NO_PARTITION)
-		return 0;
-	return __builtin_popcountll(x->up & y->up & x->entry & y->entry);
 }
 
 /* The fewest and the most paths of any pair of two groups; -1: no pair. */
@@ -133,7 +104,7 @@ static void group_paths(const struct topo *t, uint32_t a, uint32_t b, uint32_t g
 		for (j = b; j < b + group && j < t->world; j++) {
 			if (i == j)
 				continue;
-			n = paths(t, i, j);
+			n = t->rank[i].paths[j];
 			if (n < *least || *least < 0)
 				*least = n;
 			if (n > *most)
@@ -151,7 +122,7 @@ static void show_cell(struct topo *t, int width, int least, int most)
 	} else {
 		out_uint(c, "", NULL, least);
 		snprintf(text, sizeof(text), most ? "VF%d%s" : "--", least,
-			 least < (int)t->planes ? "*" : "");
+			 t->switches && least < (int)t->planes ? "*" : "");
 	}
 	out_text(c, " %*s", width, text);
 }
@@ -227,14 +198,36 @@ static void show_matrix(struct topo *t, uint32_t group)
 		out_close(c, '}');
 	}
 	out_close(c, ']');
-	out_text(c, "\n\nX self, VFn n paths, * fewer than all planes, -- unreachable");
+	out_text(c, "\n\nX self, VFn n paths, * fewer than all ports, -- unreachable");
 	item_end(c);
 }
 
-static void show_dot(const struct topo *t)
+static int dot_link(const struct vfab_nl_msg *msg, void *data)
+{
+	static const char *const styles[] = {
+		[VFAB_LINK_OFF] = " [color=red, style=dashed, label=\"down\"]",
+		[VFAB_LINK_DEGRADED] = " [color=orange, label=\"degraded\"]",
+		[VFAB_LINK_RECOVERY] = " [color=red, style=dotted, label=\"flaps\"]",
+	};
+	uint32_t state = get32(msg, VFAB_A_LINK_STATE);
+	bool a = has(msg, VFAB_A_RANK), b = has(msg, VFAB_A_PEER_RANK);
+	const char *style = NULL;
+
+	(void)data;
+	if (state < sizeof(styles) / sizeof(styles[0]))
+		style = styles[state];
+	if (get32(msg, VFAB_A_LINK_REASON) == VFAB_LINK_REASON_DRAIN)
+		style = " [color=blue, style=dashed, label=\"drained\"]";
+	printf("\t%s%u -- %s%u%s;\n", a ? "ep" : "sw",
+	       get32(msg, a ? VFAB_A_RANK : VFAB_A_SWITCH), b ? "ep" : "sw",
+	       get32(msg, b ? VFAB_A_PEER_RANK : VFAB_A_PEER_SWITCH), style ? style : "");
+	return 0;
+}
+
+static int show_dot(const struct topo *t, struct addr a)
 {
 	uint32_t rank, sw;
-	const char *style;
+	int ret;
 
 	printf("graph \"dom%u\" {\n\tlabel=\"dom%u (%s)\";\n\trankdir=LR;\n"
 	       "\tnode [shape=box];\n", t->domain, t->domain, t->name);
@@ -246,18 +239,12 @@ static void show_dot(const struct topo *t)
 			printf("\\npart%d", t->rank[rank].partition);
 		puts("\"];");
 	}
-	for (sw = 0; sw < t->planes; sw++)
+	for (sw = 0; sw < t->switches; sw++)
 		printf("\tsw%u [shape=ellipse];\n", sw);
-	for (rank = 0; rank < t->world; rank++)
-		for (sw = 0; sw < t->planes; sw++) {
-			style = "";
-			if (!(t->rank[rank].entry >> sw & 1))
-				style = " [color=orange, style=dashed, label=\"no entry\"]";
-			if (!(t->rank[rank].up >> sw & 1))
-				style = " [color=red, style=dashed, label=\"down\"]";
-			printf("\tep%u -- sw%u%s;\n", rank, sw, style);
-		}
+	request(t->c, VFAB_CMD_LINK_GET, &a);
+	ret = ask_all(t->c, dot_link, NULL);
 	puts("}");
+	return ret;
 }
 
 static int topo(struct ctx *c, int argc, char **argv)
@@ -282,10 +269,8 @@ static int topo(struct ctx *c, int argc, char **argv)
 	ret = read_topo(&t, a);
 	if (ret)
 		return ret;
-	if (dot) {
-		show_dot(&t);
-		return DONE;
-	}
+	if (dot)
+		return show_dot(&t, a);
 	if (!ranks && t.world > WIDE)
 		for (group = 4; (t.world + group - 1) / group > WIDE + 2;)
 			group *= 2;
@@ -295,8 +280,8 @@ static int topo(struct ctx *c, int argc, char **argv)
 
 const struct verb topo_verbs[] = {
 	{ "", topo, "D [--ranks] [--dot]",
-	  "Show who reaches whom in a domain, and over how many planes, as a matrix:\n"
-	  "X itself, VF18 by 18 paths, VF9* by fewer than there are planes, -- not at all.\n"
+	  "Show who reaches whom in a domain, and by how many paths, as a matrix:\n"
+	  "X itself, VF18 by 18 paths, VF9* by fewer than there are ports, -- not at all.\n"
 	  "Domains of more than 16 endpoints are shown by groups of ranks, each cell being\n"
 	  "the worst pair of its two groups (VF0*: some pairs are unreachable).\n"
 	  "\n"

@@ -16,6 +16,8 @@
 
 #define RANK_BYTES	(VFAB_MAX_WORLD / 8)
 #define MAX_PARTITION	65535
+#define MAX_SWITCH	1023
+#define MAX_SWITCH_PORT	4095
 
 /* Exit statuses */
 enum {
@@ -199,7 +201,10 @@ const char *word(const char *const *words, size_t n, uint32_t value);
 #define WORD(words, value) word(words, sizeof(words) / sizeof((words)[0]), value)
 
 /* What several objects' files need of each other */
-void out_link(struct ctx *c, const struct vfab_nl_msg *msg);			/* link.c */
+int link_show(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int kinds);
+int link_set(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int kinds);
+void port_addr(char addr[64], const struct vfab_nl_msg *msg, uint16_t rank,
+	       uint16_t sw, uint16_t port);		/* these three: link.c */
 void out_access(struct ctx *c, const struct vfab_nl_msg *msg);	/* domain.c */
 uint32_t health_mask(const struct vfab_nl_msg *msg);	/* endpoint.c */
 void out_channel(struct ctx *c, const struct vfab_nl_msg *msg);	/* endpoint.c */

@@ -423,4 +423,29 @@ struct vfab_event {
 	__u32 pad;
 };
 
+/*
+ * Control plane: what netlink's domain-create takes as links.
+ */
+
+/* In vfab_link_spec.node: the switch of that index, not the rank */
+#define VFAB_SPEC_SWITCH	0x8000
+
+/**
+ * struct vfab_link_spec - a link between two ports
+ * @node:	its two ends: a rank, or VFAB_SPEC_SWITCH | a switch's index
+ * @port:	the port at each: 0 to 63 of an endpoint, 0 to 4095 of a switch
+ * @width:	lanes, 0 where it is not known
+ * @pad:	0
+ * @rate:	10^6 bytes per second and direction, from 1
+ * @latency:	nanoseconds, one way
+ */
+struct vfab_link_spec {
+	__u16 node[2];
+	__u16 port[2];
+	__u16 width;
+	__u16 pad;
+	__u32 rate;
+	__u32 latency;
+};
+
 #endif

@@ -35,11 +35,18 @@ enum vfabric_link_state {
  * @VFAB_LINK_REASON_ADMIN: Set down over netlink, at the endpoint or the link
  *   itself.
  * @VFAB_LINK_REASON_SWITCH: The switch is down.
+ * @VFAB_LINK_REASON_DRAIN: Drained over netlink; the link works, but no route
+ *   uses it.
+ * @VFAB_LINK_REASON_FLAP: Down for a moment, as link-set's flap asked for.
+ * @VFAB_LINK_REASON_DEGRADED: Its rate, latency or width is not as built.
  */
 enum vfabric_link_reason {
 	VFAB_LINK_REASON_NONE,
 	VFAB_LINK_REASON_ADMIN,
 	VFAB_LINK_REASON_SWITCH,
+	VFAB_LINK_REASON_DRAIN,
+	VFAB_LINK_REASON_FLAP,
+	VFAB_LINK_REASON_DEGRADED,
 };
 
 /**
@@ -79,8 +86,9 @@ enum vfabric_netns_mode {
 };
 
 /**
- * enum vfabric_hop_verdict - Whether a plane carries a pair, and if not, what
- *   stops it first.
+ * enum vfabric_hop_verdict - Whether a path carries a pair, and if not, what
+ *   stops it first. link-down is a link between switches, loop a path longer
+ *   than 64 hops.
  */
 enum vfabric_hop_verdict {
 	VFAB_HOP_LIVE,
@@ -90,6 +98,8 @@ enum vfabric_hop_verdict {
 	VFAB_HOP_MISROUTED,
 	VFAB_HOP_DST_DOWN,
 	VFAB_HOP_NO_RETURN,
+	VFAB_HOP_LINK_DOWN,
+	VFAB_HOP_LOOP,
 };
 
 /**
@@ -214,6 +224,23 @@ enum {
 	VFAB_A_USER_MEM_LIMIT,
 	VFAB_A_DEV_MAJOR,
 	VFAB_A_DEV_MINOR,
+	VFAB_A_SWITCHES,
+	VFAB_A_LINKS,
+	VFAB_A_LINK_COUNT,
+	VFAB_A_SWITCH_LATENCY,
+	VFAB_A_FORWARDING,
+	VFAB_A_PROFILE,
+	VFAB_A_PORTS,
+	VFAB_A_DRAIN,
+	VFAB_A_RESTORE,
+	VFAB_A_WIDTH,
+	VFAB_A_BUILT_RATE,
+	VFAB_A_BUILT_LATENCY,
+	VFAB_A_BUILT_WIDTH,
+	VFAB_A_EGRESS_MASK,
+	VFAB_A_PATH_COUNTS,
+	VFAB_A_FLAP_PERIOD,
+	VFAB_A_FLAP_COUNT,
 	VFAB_A_CHANNEL,
 	VFAB_A_NODES,
 	VFAB_A_NODE,
@@ -231,6 +258,9 @@ enum {
 	VFAB_HOP_A_IN_PORT,
 	VFAB_HOP_A_OUT_PORT,
 	VFAB_HOP_A_VERDICT,
+	VFAB_HOP_A_RANK,
+	VFAB_HOP_A_PATH,
+	VFAB_HOP_A_WAYS,
 
 	__VFAB_HOP_A_MAX,
 	VFAB_HOP_A_MAX = (__VFAB_HOP_A_MAX - 1)
@@ -260,6 +290,7 @@ enum {
 	VFAB_CMD_ROUTE_SET,
 	VFAB_CMD_ROUTE_TRACE,
 	VFAB_CMD_EVENT,
+	VFAB_CMD_PATH_GET,
 	VFAB_CMD_CHANNEL_GET,
 	VFAB_CMD_CHANNEL_CREATE,
 	VFAB_CMD_CHANNEL_DELETE,
