@@ -55,7 +55,7 @@ for f in bin/vfabctl bin/vfabrun bin/vfabperf lib/libvfab.so lib/libvfab.so.1 li
 	 lib/pkgconfig/vfab.pc include/vfab.h include/vfab_nl.h include/linux/vfabric.h \
 	 include/linux/vfabric_netlink.h share/bash-completion/completions/vfabctl \
 	 share/man/man1/vfabrun.1 share/man/man3/vfab_open.3 share/man/man4/vfabric.4 \
-	 share/man/man7/vfabric.7; do
+	 share/man/man7/vfabric.7 share/vfabric/profiles/gb200-nvl72.yaml; do
 	[ -s "$usr/$f" ] || echo "missing: $f"
 done >"$tmp/missing"
 [ ! -s "$tmp/missing" ]
