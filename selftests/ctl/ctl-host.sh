@@ -37,6 +37,8 @@ route show
 route set
 route trace
 topo
+profile show
+profile check
 monitor
 wait
 system show

@@ -428,6 +428,7 @@ int doc_read_profile(struct load *l, struct doc *d, const char *spec)
 		return fail(l, -ENOMEM, 0, "out of memory");
 	if (read_path(l, d, copy, 0))
 		return l->code;
+	d->p.file = copy;
 	if (!*d->p.name)
 		strcpy(d->p.name, name);
 	return colon ? read_dimensions(l, d, colon + 1) : 0;
@@ -561,7 +562,7 @@ int topo_profile_check(const struct topo_profile *p, char *err, size_t errlen)
 	struct load l;
 	uint32_t i;
 
-	load_init(&l, p->name, err, errlen);
+	load_init(&l, p->file, err, errlen);
 	if (!p->description || !*p->description)
 		return fail(&l, -EINVAL, 0, "it has no description: say in a line what it is");
 	for (i = 0; i < p->nparams; i++)

@@ -152,6 +152,7 @@ struct topo_value {
 
 /**
  * struct topo_profile - a profile's file
+ * @file: its path
  * @generator: its name, NULL if it lists links
  * @params: what the topology is made from; @facts: what else is known
  * @notes: sentences
@@ -159,7 +160,7 @@ struct topo_value {
  */
 struct topo_profile {
 	char name[TOPO_NAME_LEN + 1];
-	const char *description, *generator;
+	const char *file, *description, *generator;
 	struct topo_value params[TOPO_MAX_VALUES], facts[TOPO_MAX_VALUES];
 	const char *notes[TOPO_MAX_VALUES];
 	uint32_t nparams, nfacts, nnotes;

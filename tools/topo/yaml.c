@@ -163,7 +163,7 @@ static int not_yaml(struct load *l, const yaml_parser_t *p)
 	if (p->error == YAML_MEMORY_ERROR)
 		return fail(l, -ENOMEM, 0, "out of memory");
 	if (p->error == YAML_READER_ERROR)
-		return fail(l, -EINVAL, 0, "this is not text in UTF-8: %s at byte %zu", p->problem,
+		return fail(l, -EINVAL, 0, "this is no text in UTF-8: %s at byte %zu", p->problem,
 			    p->problem_offset);
 	return fail(l, -EINVAL, p->problem_mark.line + 1, "this is not YAML: %s", p->problem);
 }

@@ -18,6 +18,7 @@ _vfabctl_verbs() {
 	switch|port|link|system) echo show set ;;
 	window)		echo show ;;
 	route)		echo show set trace ;;
+	profile)	echo show list check ;;
 	esac
 }
 
@@ -35,6 +36,8 @@ _vfabctl_options() {
 	"window show")		echo --rank --handle ;;
 	"route show")		echo --dest ;;
 	topo*)			echo --ranks --dot ;;
+	"profile show")		echo --check --expand --set ;;
+	"profile check")	echo --set ;;
 	monitor*)		echo --timeout --count ;;
 	esac
 	echo --help --json --pretty
@@ -61,6 +64,7 @@ _vfabctl_position() {
 	"endpoint set 2")	echo evict ;;
 	"switch set 2"|"port set 2"|"link set 2") echo up down ;;
 	"route set 3")		echo via drop ;;
+	profile*)	vfabctl -j profile list 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p' ;;
 	*" 1")
 		if [[ $4 != */* ]]; then
 			_vfabctl_domains
@@ -74,11 +78,11 @@ _vfabctl_position() {
 
 _vfabctl() {
 	local cur=$2 prev=$3 object='' verb='' position=0 words='' i
-	local objects='domain partition endpoint window switch port link route topo monitor wait system'
+	local objects='domain partition endpoint window switch port link route topo profile monitor wait system'
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--force|--ranks|--dot|--json|--pretty|--help|--version|-[jphV]*) ;;
+		--force|--ranks|--dot|--check|--expand|--json|--pretty|--help|--version|-[jphV]*) ;;
 		--*)	((i++)) ;;	# its value
 		*)
 			if [ -z "$object" ]; then
@@ -104,7 +108,7 @@ _vfabctl() {
 	--for)		words='ready deleted attached=' ;;
 	--user)		words=$(compgen -u) ;;
 	--group)	words=$(compgen -g) ;;
-	--force|--ranks|--dot|--json|--pretty|--help)
+	--force|--ranks|--dot|--check|--expand|--json|--pretty|--help)
 		prev= ;;
 	esac
 	if [ -n "$words" ]; then

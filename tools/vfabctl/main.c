@@ -29,6 +29,7 @@ static const struct object {
 	{ "link", link_verbs, "links between endpoints and switches" },
 	{ "route", route_verbs, "routing tables, and the paths between two ranks" },
 	{ "topo", topo_verbs, "who reaches whom over how many planes" },
+	{ "profile", profile_verbs, "named topologies, and files of one's own" },
 	{ "monitor", monitor_verbs, "print changes as they happen" },
 	{ "wait", wait_verbs, "wait for a state of a domain" },
 	{ "system", system_verbs, "what holds for the whole module" },

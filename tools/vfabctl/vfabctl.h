@@ -70,7 +70,7 @@ struct verb {
 
 extern const struct verb domain_verbs[], partition_verbs[], endpoint_verbs[],
 	window_verbs[], switch_verbs[], port_verbs[], link_verbs[], route_verbs[],
-	topo_verbs[], monitor_verbs[], wait_verbs[], system_verbs[];
+	topo_verbs[], profile_verbs[], monitor_verbs[], wait_verbs[], system_verbs[];
 
 /* main.c */
 void error(const struct ctx *c, const char *fmt, ...)
@@ -113,6 +113,8 @@ struct addr {
 	int rank, sw, port, part;
 };
 
+#define MAX_SETS 32
+int args_sets(struct ctx *c, int argc, char **argv, char *sets[MAX_SETS + 1]);
 int args_parse(struct ctx *c, int argc, char **argv, const struct opt *opts,
 	       int min, int max, const char **pos);
 uint64_t arg_uint(struct ctx *c, const char *what, const char *text,

@@ -13,7 +13,7 @@ static const struct {
 	{ "- a\n", -EINVAL, "f:1: this is no map" },
 	{ "a: [\n", -EINVAL, "f:2: this is not YAML" },
 	{ "\n\n\ta: 1\n", -EINVAL, "f:3: this is not YAML" },
-	{ "a: \xff\n", -EINVAL, "not text in UTF-8" },
+	{ "a: \xff\n", -EINVAL, "no text in UTF-8" },
 	{ "name: a\n", -EINVAL, "none of \"generator:\"" },
 	{ "generator: mesh\nlinks: []\n", -EINVAL, "more than one of \"generator:\"" },
 	{ "generator: ring\n",
