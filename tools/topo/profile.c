@@ -389,29 +389,33 @@ static int put_set(struct load *l, struct doc *d, int param, uint64_t number)
 /* "8x4x2" after "torus:"; the dimensions that are not given are 1. */
 static int read_dimensions(struct load *l, struct doc *d, const char *text)
 {
-	uint32_t n = 0;
+	const struct param_def *def = &param_defs[P_X];
+	const char *p = text;
+	char *end = "";
 	uint64_t v;
-	char *end;
+	int n;
 
 	if (!d->generator || strcmp(d->generator->name, "torus"))
 		return fail(l, -EINVAL, 0,
 			    "only a torus takes dimensions: give the name without \":%s\"",
 			    quoted(text));
-	for (; n < 3; n++, text = *end ? end + 1 : "1") {
-		v = strtoull(text, &end, 10);
-		if (*text < '0' || *text > '9' || (*end && *end != 'x') || (*end && !end[1]) ||
-		    v < param_defs[P_X].min || v > param_defs[P_X].max)
-			break;
+	for (n = 0; n < 3; n++) {
+		v = 1;
+		if (p) {
+			v = strtoull(p, &end, 10);
+			if (*p < '0' || *p > '9' || v < def->min || v > def->max)
+				goto bad;
+			p = *end == 'x' ? end + 1 : NULL;
+		}
 		if (put_set(l, d, P_X + n, v))
 			return l->code;
-		if (!*end)
-			end = "";
 	}
-	if (n < 3 || strcmp(text, "1"))
-		return fail(l, -EINVAL, 0,
-			    "dimensions are one to three numbers of 1 to %u such as torus:8x8x8",
-			    param_defs[P_X].max);
-	return 0;
+	if (!p && !*end)
+		return 0;
+bad:
+	return fail(l, -EINVAL, 0,
+		    "\"%s\" is not one to three dimensions of 1 to %u such as torus:8x8x8",
+		    quoted(text), def->max);
 }
 
 int doc_read_profile(struct load *l, struct doc *d, const char *spec)

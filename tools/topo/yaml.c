@@ -67,7 +67,7 @@ static struct node *new_node(struct tree *t, enum node_kind kind, uint32_t line)
 	struct node *n;
 
 	if (t->nodes++ == MAX_NODES) {
-		fail(t->l, -E2BIG, line, "there is more than %u values in this file", MAX_NODES);
+		fail(t->l, -E2BIG, line, "there are more than %u values in this file", MAX_NODES);
 		return NULL;
 	}
 	n = arena_alloc(t->a, sizeof(*n));

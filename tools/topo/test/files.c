@@ -145,6 +145,30 @@ static void test_sets(void)
 	topo_free(&t);
 }
 
+static void test_dimensions(void)
+{
+	static const char *const bad[] = {
+		"", "x", "8x", "x8", "8xx8", "8x8x8x", "8x8x8x1", "8x8x8x8", "0", "8x0", "-8", "+8",
+		" 8", "8 ", "8y8", "65537", "99999999999999999999", "8x8:8",
+	};
+	char err[TOPO_ERR_LEN], spec[64], *sets[] = { RATE "=1", NULL };
+	struct topo t;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < COUNT(bad); i++) {
+		snprintf(spec, sizeof(spec), "torus:%s", bad[i]);
+		ret = topo_load_profile(spec, sets, &t, err, sizeof(err));
+		result(ret == -EINVAL && strstr(err, "such as torus:8x8x8"), "no dimensions: \"%s\"",
+		       bad[i]);
+		topo_free(&t);
+	}
+	result(topo_load_profile("hgx-h100:8", NULL, &t, err, sizeof(err)) == -EINVAL &&
+	       strstr(err, "only a torus"), "dimensions of what has none");
+	result(topo_load_profile("torus:8x8", NULL, &t, err, sizeof(err)) == -ENODATA,
+	       "a size is not a rate");
+}
+
 static void test_reading(void)
 {
 	char err[TOPO_ERR_LEN] = "", path[64];
@@ -179,6 +203,7 @@ void test_files(void)
 	test_base();
 	test_path();
 	test_sets();
+	test_dimensions();
 	test_reading();
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	result(!system(command), "files are removed");
