@@ -20,6 +20,8 @@ static const struct {
 	  -EINVAL, "f:1: there is no generator \"ring\", but: crossbar, two-tier" },
 	{ "generator: [a]\n", -EINVAL, "f:1: generator is a list: it wants a value" },
 	{ "generator: mesh\nparameters: 4\n", -EINVAL, "f:2: parameters is a value" },
+	{ "links: [[[[[4]]]]]\n", -ENODATA, "world (missing)" },
+	{ "links: [[[[[[4]]]]]]\n", -E2BIG, "f:1: lists and maps are nested more than 6 deep" },
 	{ "generator: mesh\nwrld: 4\n", -EINVAL, "f:2: there is no \"wrld\" in a topology file" },
 	{ "generator: mesh\nparameters:\n  wrld: 4\n",
 	  -EINVAL, "f:3: there is no parameter \"wrld\"" },
