@@ -57,6 +57,8 @@ static void test_base(void)
 	       t.links[0].latency == 350 && !strcmp(t.name, "half"),
 	       "a file builds on a profile");
 	topo_free(&t);
+	result(load_text("profile: gb200-nvl72\nparameters: {world: 0}", &t, err) == -EINVAL &&
+	       strstr(err, "f:2: world 0"), "what is wrong in the file is said of it, not of its base");
 	result(load_text("profile: nothing", &t, err) == -ENOENT &&
 	       strstr(err, "no profile \"nothing\""), "on one that is there");
 	result(load_text("profile: ../../etc/passwd", &t, err) == -ENOENT &&
