@@ -46,6 +46,8 @@ int topo_dump(const struct topo *t, FILE *to)
 	fprintf(to, "# %u endpoints, %u switches, %u links\n", t->world, t->switches, t->nlinks);
 	if (*t->name)
 		fprintf(to, "name: \"%s\"\n", t->name);
+	if (t->forwarding)
+		fputs("forwarding: yes\n", to);
 	fprintf(to, "partitions: %s\nparameters:\n", partition_words[t->partitions]);
 	dump_param(to, P_WORLD, t->world);
 	dump_param(to, P_NODES, t->nodes);
@@ -72,7 +74,7 @@ bool topo_equal(const struct topo *x, const struct topo *y)
 
 	if (strcmp(x->name, y->name) || x->world != y->world || x->nodes != y->nodes ||
 	    x->ports != y->ports || x->switches != y->switches || x->nlinks != y->nlinks ||
-	    x->partitions != y->partitions)
+	    x->partitions != y->partitions || x->forwarding != y->forwarding)
 		return false;
 	for (i = 0; i < x->nlinks; i++)
 		if (!link_equal(&x->links[i], &y->links[i]))

@@ -161,6 +161,7 @@ static int gen_torus(struct build *b)
 	if (check_torus(b, dim, world) || set_size(b, world, 6, 0))
 		return b->l->code;
 	b->p[P_PORTS] = (struct param_value){ .known = true, .number = 6 };
+	b->t->forwarding = true;
 	if (set_rate(b) || need(b, BIT(P_RATE)))
 		return b->l->code;
 	for (rank = 0; rank < world; rank++)

@@ -42,6 +42,7 @@ static int expand(struct load *l, const struct doc *d, struct topo *t)
 	take_params(b, d);
 	strcpy(t->name, d->p.name);
 	t->partitions = d->partitions;
+	t->forwarding = d->forwarding;
 	if (!(d->links ? read_links(b, d->links) : d->generator->run(b)) && !build_check(b))
 		check_nodes(b);
 	free(b->lines);

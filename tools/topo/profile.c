@@ -10,6 +10,7 @@
 
 static const char *const confidence_words[] = { "", "A", "B", "C", "derived" };
 static const char *const partition_words[] = { "one", "per-node", "none" };
+static const char *const forwarding_words[] = { "no", "yes" };
 
 const char *topo_confidence(enum topo_confidence c)
 {
@@ -344,11 +345,18 @@ static int read_member(struct load *l, struct doc *d, const struct node *k)
 			d->partitions = word;
 		return word < 0 ? word : 0;
 	}
+	if (!strcmp(k->text, "forwarding")) {
+		word = read_word(l, k->next, "forwarding", forwarding_words,
+				 COUNT(forwarding_words));
+		if (word >= 0)
+			d->forwarding = word;
+		return word < 0 ? word : 0;
+	}
 	if (!strcmp(k->text, "generator") || !strcmp(k->text, "profile") ||
 	    !strcmp(k->text, "links"))
 		return 0;
 	return fail(l, -EINVAL, k->line,
-		    "there is no \"%s\" in a topology file: it has name, description, generator, profile or links, parameters, partitions, facts and notes",
+		    "there is no \"%s\" in a topology file: it has name, description, generator, profile or links, parameters, partitions, forwarding, facts and notes",
 		    quoted(k->text));
 }
 

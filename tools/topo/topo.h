@@ -69,6 +69,7 @@ enum topo_partitions {
  * @nodes: OS instances of world / nodes consecutive ranks each, 0: not stated
  * @ports: of each endpoint, not all of which need be joined; 0..64
  * @switches: 0..1024
+ * @forwarding: endpoints pass on what is for others, as in a torus
  * @links: @nlinks of them, in an order that is the same for the same input;
  *	they may leave endpoints unjoined: see topo_measure()
  */
@@ -76,6 +77,7 @@ struct topo {
 	char name[TOPO_NAME_LEN + 1];
 	uint32_t world, nodes, ports, switches, nlinks;
 	enum topo_partitions partitions;
+	bool forwarding;
 	struct topo_link *links;
 };
 

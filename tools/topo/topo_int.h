@@ -160,6 +160,7 @@ struct doc {
 	const struct generator *generator;
 	const struct node *links;
 	enum topo_partitions partitions;
+	bool forwarding;
 };
 
 int doc_read_profile(struct load *l, struct doc *d, const char *spec);

@@ -26,13 +26,14 @@ _vfabctl_verbs() {
 _vfabctl_options() {
 	case "$1 $2" in
 	"domain create")
-		echo --size --planes --rate --latency --uuid --mode --user --group \
+		echo --size --profile --topology --set --planes --rate --latency --uuid --mode --user --group \
 			--peer-death --retry-timeout --mem-limit ;;
 	"domain set")		echo --peer-death --retry-timeout --mem-limit ;;
 	"domain delete")	echo --force ;;
 	"domain wait"|wait*)	echo --for --timeout ;;
 	"partition create")	echo --name --members ;;
 	"partition set")	echo --add --del ;;
+	"link set"|"port set")	echo --rate --latency --width --period --count ;;
 	"window show")		echo --rank --handle ;;
 	"route show")		echo --dest ;;
 	topo*)			echo --ranks --dot ;;
@@ -62,7 +63,8 @@ _vfabctl_position() {
 	"system set 1")		echo netns ;;
 	"system set 2")		echo exclusive shared ;;
 	"endpoint set 2")	echo evict ;;
-	"switch set 2"|"port set 2"|"link set 2") echo up down ;;
+	"switch set 2")		echo up down ;;
+	"port set 2"|"link set 2") echo up down drain restore degrade flap ;;
 	"route set 3")		echo via drop ;;
 	profile*)	vfabctl -j profile list 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p' ;;
 	*" 1")

@@ -184,6 +184,7 @@ void out_null(struct ctx *c, const char *key, const char *label, const char *tex
 void out_hex(struct ctx *c, const char *key, const char *label, uint64_t v);
 void out_bytes(struct ctx *c, const char *key, const char *label, uint64_t v);
 void out_limit(struct ctx *c, const char *key, const char *label, uint64_t v);
+void out_latency(struct ctx *c, const char *key, const char *label, uint64_t v);
 void out_rate(struct ctx *c, const char *key, const char *label, uint64_t v);
 void out_uuid(struct ctx *c, const char *key, const char *label,
 	      const struct nlattr *uuid);
