@@ -18,8 +18,9 @@
 #define COMM_VERSION	1
 
 /*
- * How long a rank sleeps without looking at the others. Losses of its own
- * routes wake it at once; that somebody else gave up, it sees after this.
+ * How long a rank sleeps, or is woken by rings, without looking at the others.
+ * Losses of its own routes wake it at once; that somebody else gave up, it sees
+ * after twice this at most.
  */
 #define COMM_SLICE	(VFAB_SECOND / 5)
 
@@ -63,6 +64,7 @@ struct vfab_comm {
 	unsigned int slot;	/* that is used next */
 	int64_t timeout;
 	uint64_t deadline;	/* of the current call; 0: not known yet */
+	uint64_t look_at;	/* when a rank that waits looks at the others */
 	bool crowded;		/* more ranks than CPUs */
 	int64_t spin;
 	uint32_t yields;

@@ -20,14 +20,19 @@ static struct vfab_comm *meet(struct vfab_ep *ep, uint32_t n, uint64_t tag)
 	return c;
 }
 
-/* All ranks come to step @n, without the fabric. */
-static void sync_all(uint32_t rank, uint32_t n)
+/* The first @ranks come to step @n, without the fabric. */
+static void sync_first(uint32_t ranks, uint32_t rank, uint32_t n)
 {
 	uint32_t i;
 
 	board[rank * 16] = n;
-	for (i = 0; i < RANKS; i++)
+	for (i = 0; i < ranks; i++)
 		board_wait(i * 16, n);
+}
+
+static void sync_all(uint32_t rank, uint32_t n)
+{
+	sync_first(RANKS, rank, n);
 }
 
 static void refusals(uint32_t rank)
@@ -311,6 +316,61 @@ static void aborted(uint32_t rank)
 	vfab_close(ep);
 }
 
+/*
+ * Rings of a rank that is no member, @gap microseconds apart, while rank 0 waits
+ * for rank 1, which never comes: it aborts, or lets the time pass.
+ */
+static void foreign(uint32_t rank, const char *how, uint32_t gap, bool abort)
+{
+	static uint32_t turn;
+	struct vfab_comm *c = NULL;
+	struct vfab_ep *ep;
+	double t;
+
+	turn++;
+	setenv("VFAB_WAIT", how, 1);
+	ep = attach(rank);
+	sync_first(3, rank, 4 * turn);
+	if (rank < 2)
+		c = meet(ep, 2, TAG);
+	sync_first(3, rank, 4 * turn + 1);
+	if (rank == 2) {
+		while (board[1] < turn) {
+			EQUAL(vfab_ring(ep, 0, VFAB_VECTORS - 1), 0);
+			if (gap)
+				usleep(gap);
+		}
+	} else if (!rank) {
+		vfab_comm_set_timeout(c, abort ? LONG : VFAB_SECOND / 2);
+		t = now();
+		EQUAL(vfab_barrier(c), abort ? -ECONNRESET : -ETIMEDOUT);
+		CHECK(now() - t < bound);
+		EQUAL(vfab_comm_lost_rank(c), 1);
+		board[1] = turn;
+	} else {
+		usleep(300000);
+		if (abort)
+			vfab_comm_abort(c);
+		board_wait(1, turn);
+	}
+	sync_first(3, rank, 4 * turn + 2);
+	vfab_comm_destroy(c);
+	vfab_close(ep);
+	sync_first(3, rank, 4 * turn + 3);
+}
+
+static void foreign_rings(uint32_t rank)
+{
+	static const char *const how[] = { "block", "yield", "spin" };
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		foreign(rank, how[i], 20000, true);
+		foreign(rank, how[i], 0, true);
+		foreign(rank, how[i], 0, false);
+	}
+}
+
 static void late(uint32_t rank)
 {
 	struct vfab_ep *ep = attach(rank);
@@ -418,6 +478,7 @@ const struct test coll_tests[] = {
 	{ "comm_kill_meeting", RANKS, dies_meeting, 1 },
 	{ "comm_evict", RANKS, evicted, 0 },
 	{ "comm_abort", RANKS, aborted, 0 },
+	{ "comm_foreign_rings", 3, foreign_rings, 0 },
 	{ "comm_timeout", 4, late, 0 },
 	{ "comm_cut_link", RANKS, cut_link, 0 },
 	{ "comm_cut_partition", RANKS, cut_partition, 0 },
