@@ -15,7 +15,7 @@
 #include "vfab_int.h"
 
 #define COMM_VECTOR	(VFAB_VECTORS - 1)
-#define COMM_VERSION	1
+#define COMM_VERSION	2
 
 /*
  * How long a rank sleeps, or is woken by rings, without looking at the others.
@@ -28,6 +28,7 @@
 #define COMM_ALIVE	(UINT64_C(0x76664c56) << 32)
 #define COMM_ABORTED	(UINT64_C(0x76664142) << 32)
 #define COMM_MASK	(UINT64_C(0xffffffff) << 32)
+#define COMM_MISUSE	(UINT64_C(1) << 31)	/* aborted: with EINVAL */
 
 struct member {
 	/* One line: what is polled, and what tells if it can be believed. */
@@ -35,7 +36,8 @@ struct member {
 	uint64_t state;		/* stored first to last: alive, aborted */
 	uint64_t done;		/* calls completed */
 	uint64_t call[2];	/* by slot: whose call its data is for */
-	char pad[128 - 5 * 8];
+	uint64_t met;		/* not 0 from the first step on, see same_group() */
+	char pad[128 - 6 * 8];
 
 	/* Constant once @state is not 0. */
 	uint32_t version;

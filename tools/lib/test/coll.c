@@ -181,6 +181,59 @@ static void churn(uint32_t rank)
 	vfab_close(ep);
 }
 
+/* Several groups at a time, some of them smaller, each under a tag of its own. */
+static void many(uint32_t rank)
+{
+	struct vfab_comm *c[3] = { NULL };
+	struct vfab_ep *ep = attach(rank);
+	uint32_t i, n, x;
+
+	for (i = 0; i < 30; i++) {
+		vfab_comm_destroy(c[i % 3]);
+		c[i % 3] = NULL;
+		n = 4 - i % 4 / 2;
+		if (rank >= n)
+			continue;
+		c[i % 3] = meet(ep, n, TAG + i);
+		x = rank + i;
+		EQUAL(vfab_allreduce(c[i % 3], &x, &x, 1, VFAB_U32, VFAB_SUM), 0);
+		EQUAL(x, n * (n - 1) / 2 + n * i);
+	}
+	for (i = 0; i < 3; i++)
+		vfab_comm_destroy(c[i]);
+	vfab_close(ep);
+}
+
+/* A tag is used again while rank 3 has not left the first group. */
+static void reused_tag(uint32_t rank)
+{
+	uint32_t ranks[] = { 0, 1, 2, 3 }, x = rank;
+	struct vfab_ep *ep = attach(rank);
+	struct vfab_comm *c = meet(ep, 4, TAG);
+
+	EQUAL(vfab_allreduce(c, &x, &x, 1, VFAB_U32, VFAB_SUM), 0);
+	EQUAL(x, 6);
+	sync_first(4, rank, 1);
+	if (rank != 3) {
+		vfab_comm_destroy(c);
+		sync_first(3, rank, 2);
+		EQUAL(vfab_comm_create(ep, ranks, 4, TAG, LONG, &c), -EINVAL);
+		CHECK(strstr(vfab_strerror(-EINVAL), "tag"));
+		EQUAL(vfab_comm_lost_rank(NULL), 3);
+	}
+	sync_first(4, rank, 3);
+	if (rank == 3) {
+		vfab_comm_destroy(c);
+		EQUAL(vfab_comm_create(ep, ranks, 4, TAG, LONG, &c), -EINVAL);
+	}
+	c = meet(ep, 4, TAG + 1);
+	x = rank * 10;
+	EQUAL(vfab_allreduce(c, &x, &x, 1, VFAB_U32, VFAB_SUM), 0);
+	EQUAL(x, 60);
+	vfab_comm_destroy(c);
+	vfab_close(ep);
+}
+
 static void other_call(uint32_t rank)
 {
 	struct vfab_ep *ep = attach(rank);
@@ -471,6 +524,8 @@ const struct test coll_tests[] = {
 	{ "allreduce_types", 4, types, 0 },
 	{ "barrier", RANKS, barriers, 0 },
 	{ "comm_churn", RANKS, churn, 0 },
+	{ "comm_many", 4, many, 0 },
+	{ "comm_reused_tag", 4, reused_tag, 0 },
 	{ "comm_other_call", 4, other_call, 0 },
 	{ "comm_other_group", 4, other_group, 0 },
 	{ "comm_kill_small", RANKS, dies_small, 1 },
