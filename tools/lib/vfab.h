@@ -187,7 +187,8 @@ int vfab_release(struct vfab_ep *ep, struct vfab_mem *mem);
  * Adds one to the doorbell's count; enters the kernel only if somebody sleeps
  * on it, and at the first call for a peer, to map its doorbells.
  * EHOSTUNREACH: the peer is lost, the ring may not have arrived. EACCES: it is
- * in another partition.
+ * in another partition. ENODEV: the own endpoint has ended. 0: the ring is in
+ * the peer's count.
  */
 int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector);
 
