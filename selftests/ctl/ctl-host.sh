@@ -58,6 +58,10 @@ check "help" helps help
 try "no object" 2 'name an object'
 try "the version" 0 'vfabctl ' --version
 try "the version, short" 0 'vfabctl ' -V
+for words in --version -V --help "domain --help" "domain show --help"; do
+	# shellcheck disable=SC2086 # several words
+	check "$words: output that is lost" unwritten vfabctl $words
+done
 for object in $(printf '%s\n' "$verbs" | cut -d' ' -f1 | uniq); do
 	check "$object --help" helps "$object" --help
 	check "general help names $object" sh -c "vfabctl --help | grep -q '^  $object '"

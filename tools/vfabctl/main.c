@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "../output.h"
 #include "vfabctl.h"
 
 static const struct object {
@@ -91,6 +92,17 @@ void about(struct ctx *c, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* The exit status: @ret, if what was printed got out. */
+static int finish(int ret)
+{
+	const char *why = output_lost(stdout);
+
+	if (!why)
+		return ret;
+	fprintf(stderr, "vfabctl: cannot write the output: %s\n", why);
+	return USAGE;
+}
+
 static void general_help(void)
 {
 	const struct object *o;
@@ -114,8 +126,8 @@ static void general_help(void)
 	     "and dom0/part1; instead of dom0, the domain's name or 0 will do. Objects and\n"
 	     "verbs may be abbreviated; add, del and list are create, delete and show.\n"
 	     "\n"
-	     "exit status: 0 done, 1 refused or the answer is no, 2 wrong usage or no\n"
-	     "module, 3 timed out");
+	     "exit status: 0 done, 1 refused or the answer is no, 2 wrong usage, no\n"
+	     "module, or the output was lost, 3 timed out");
 }
 
 static void object_help(const struct object *o)
@@ -142,7 +154,7 @@ void help(const struct ctx *c)
 		printf("%s%s\n\n%s\n", *c->verb->args ? " " : "", c->verb->args,
 		       c->verb->help);
 	}
-	exit(fflush(stdout) ? USAGE : DONE);
+	exit(finish(DONE));
 }
 
 /* How well @text matches one of the names: 2 entirely, 1 as an abbreviation. */
@@ -215,7 +227,7 @@ static void global_option(struct ctx *c, const char *arg)
 		help(c);
 	} else if (!strcmp(arg, "--version")) {
 		puts("vfabctl " VFAB_VERSION);
-		exit(DONE);
+		exit(finish(DONE));
 	} else {
 		for (p = arg + 1; *p; p++) {
 			if (*p == 'h')
@@ -235,6 +247,7 @@ int main(int argc, char **argv)
 	struct ctx c = { 0 };
 	int ret;
 
+	output_begin();
 	argc--;
 	argv++;
 	for (; argc && argv[0][0] == '-'; argc--, argv++)
@@ -264,10 +277,5 @@ int main(int argc, char **argv)
 	ret = c.verb->run(&c, argc, argv);
 	out_finish(&c, ret == DONE);
 	vfab_nl_close(c.nl);
-	if (fflush(stdout) || ferror(stdout)) {
-		*c.subject = 0;
-		error(&c, "cannot write the output: %s", strerror(errno));
-		return USAGE;
-	}
-	return ret;
+	return finish(ret);
 }
