@@ -298,8 +298,7 @@ int doorbell_main(int argc, char **argv)
 	int c, ret;
 
 	all_options(options, own);
-	while ((c = getopt_long(argc - 1, argv + 1, "n:r:T:J:h", options,
-				NULL)) != -1) {
+	while ((c = next_option(argc, argv, "n:r:T:J:h", options)) != -1) {
 		ret = 0;
 		switch (c) {
 		case 'n':
