@@ -820,7 +820,7 @@ static int vf_nl_fill_trace(const struct vf_nl_to *to, struct vf_domain *dom,
 			    unsigned long index)
 {
 	const struct vf_topo *t = &dom->topo;
-	u32 src = index / t->world, dst = index % t->world, port;
+	u32 src = index / t->world, dst = index % t->world, port, peer;
 	struct sk_buff *skb = to->skb;
 	struct vf_path path = { };
 	struct vf_route route;
@@ -845,7 +845,10 @@ static int vf_nl_fill_trace(const struct vf_nl_to *to, struct vf_domain *dom,
 	      nla_put_u32(skb, VFAB_A_RATE, route.rate) ||
 	      nla_put_u32(skb, VFAB_A_LATENCY, route.latency);
 	for (port = 0; !err && port < vf_vertex_ports(t, src); port++) {
-		if (t->port[t->first[src] + port].link == VF_NONE)
+		peer = t->port[t->first[src] + port].peer;
+		/* Nor is a port a path to whom it does not lead without a switch */
+		if (peer == VF_NONE || (t->port[peer].vertex != dst &&
+					!vf_topo_is_router(t, t->port[peer].vertex)))
 			continue;
 		vf_route_walk(t, src, port, dst, &path);
 		/* Ports that an endpoint's own table does not use are not shown */

@@ -43,6 +43,8 @@ route show
 route set
 route trace
 topo
+profile show
+profile check
 monitor
 export
 wait
@@ -63,6 +65,10 @@ check "help" helps help
 try "no object" 2 'name an object'
 try "the version" 0 'vfabctl ' --version
 try "the version, short" 0 'vfabctl ' -V
+for words in --version -V --help "domain --help" "domain show --help"; do
+	# shellcheck disable=SC2086 # several words
+	check "$words: output that is lost" unwritten vfabctl $words
+done
 for object in $(printf '%s\n' "$verbs" | cut -d' ' -f1 | uniq); do
 	check "$object --help" helps "$object" --help
 	check "general help names $object" sh -c "vfabctl --help | grep -q '^  $object '"
@@ -92,7 +98,7 @@ try "an unknown short option" 2 'no option "-x"' domain show -x
 try "an option without its value" 2 '--size wants a value' domain create d1 --size
 try "an option given twice" 2 '--size is given twice' domain create d1 --size 1 --size 2
 try "a flag with a value" 2 '--force takes no value' domain delete d1 --force=yes
-try "an ambiguous option" 2 'may be --planes or --partitions' domain create d1 --size 1 --p 3
+try "an ambiguous option" 2 'may be --' domain create d1 --size 1 --p 3
 try "an argument too many" 2 'argument "junk" is one too many' domain show d1 junk
 try "an argument missing" 2 'an argument is missing' domain delete
 try "an argument missing after another" 2 'missing after "dom0/sw3"' switch set dom0/sw3
@@ -151,9 +157,9 @@ try "address: number with junk" 2 'is not an address' endpoint show dom0/ep3x
 try "address: twice the same" 2 'is not an address' port show dom0/ep3/ep4
 try "address: too long" 2 'not an address of this kind' port show dom0/ep3/sw4/p5
 try "address: rank above" 2 'ep1024 is above the limit ep1023' endpoint show dom0/ep1024
-try "address: switch above" 2 'sw64 is above the limit sw63' switch show dom0/sw64
+try "address: switch above" 2 'sw1024 is above the limit sw1023' switch show dom0/sw1024
 try "address: endpoint's port above" 2 'p64 is above the limit p63' port show dom0/ep3/p64
-try "address: switch's port above" 2 'p1024 is above the limit p1023' port show dom0/sw3/p1024
+try "address: switch's port above" 2 'p4096 is above the limit p4095' port show dom0/sw3/p4096
 try "address: partition above" 2 'part65536 is above' partition delete dom0/part65536
 try "address: domain id above" 2 'ids are at most' domain show dom2147483648
 
@@ -175,12 +181,12 @@ try "window show: rank twice" 2 'given twice' window show d1/ep3 --rank 4
 try "window show: handle" 2 'is not a number of 64 bits' window show d1 --handle 0xg
 try "switch set: state" 2 '"off" is not down or up' switch set d1/sw3 off
 try "port set: address" 2 'use one such as dom0/ep5/p3 or dom0/sw3/p5' port set d1/ep3 up
-try "link set: state" 2 '"sideways" is not down or up' link set d1/ep3 sideways
+try "link set: state" 2 '"sideways" is not down, up, drain' link set d1/ep3 sideways
 try "route show: destination" 2 'destination 1024 is above the limit 1023' \
 	route show d1 --dest 1024
 try "route show: destination without domain" 2 'wants a domain' route show --dest 5
 try "route set: via what" 2 'via wants a port' route set d1 5 via
-try "route set: port" 2 'port 1024 is above' route set d1 5 via 1024
+try "route set: port" 2 'port 4096 is above' route set d1 5 via 4096
 try "route set: drop and more" 2 'one too many' route set d1 5 drop 3
 try "route set: what" 2 '"to" is not via or drop' route set d1 5 to 3
 try "route trace: source" 2 'source "a"' route trace d1 a 3

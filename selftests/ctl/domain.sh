@@ -74,6 +74,38 @@ try "wait: ready comes later" 0 '' wait late --timeout 20
 (sleep 0.5; vfabctl domain delete late) &
 try "wait: deleted comes later" 0 '' wait late --for deleted --timeout 20
 
+# profiles and topology files
+VFAB_PROFILE_PATH=$here/../../build/tools/profiles
+export VFAB_PROFILE_PATH
+try "domain create: a profile" 0 'profile gb200-nvl72 switches 18 links 1296 rate 50 GB/s latency 700 ns' \
+	domain create nvl --profile gb200-nvl72
+try "its routes" 0 'reachable: 18 of 18 paths, 900 GB/s per direction, 700 ns' route trace nvl 0 71
+json "domain create: two tiers" '.[0] | .size == 256 and .switches == 164 and .links == 6912
+	and .profile == "gh200-nvl256" and has("rate") == false' domain create --profile gh200-nvl256
+try "its routes" 0 'reachable: 18 of 18 paths, 450 GB/s per direction, latency unknown' \
+	route trace "$(jq '.[0].id' "$out")" 0 255
+try "domain create: a mesh" 0 'switches 0 links 28' domain create mesh --profile mi300x-8
+try "its routes" 0 'reachable: 1 of 1 paths, 64 GB/s per direction' route trace mesh 0 7
+try "domain create: a torus" 0 'size 32 planes 6' domain create torus --profile torus:4x4x2 \
+	--set rate_mb_per_s_per_direction=25000
+try "its routes" 0 'ep1 in 1 out 0' route trace torus 0 2
+try "an endpoint's table" 0 'dest 2 via ports' route show torus/ep0 --dest 2
+try "domain create: the largest lists" 0 'links 18432' domain create --profile ualink-1024 --set ports=18
+try "domain create: a profile with a hole" 2 'give --set ports=N' domain create --profile ualink-1024
+try "domain create: no such profile" 2 'there is no profile' domain create --profile nosuch
+try "domain create: a profile and planes" 2 'change it by --set' domain create --profile mi300x-8 --planes 3
+try "domain create: --set alone" 2 'goes with' domain create --size 4 --set ports=2
+vfabctl profile show mi300x-8 --expand >"$tmp/mesh.yaml"
+try "domain create: a topology file" 0 'links 28' domain create again --topology "$tmp/mesh.yaml"
+echo 'links: [{a: ep0/p0, b: ep9/p0}]' >"$tmp/bad.yaml"
+try "domain create: a bad file" 2 "$tmp/bad.yaml" domain create --topology "$tmp/bad.yaml"
+try "domain create: a file that is not there" 2 'nosuch.yaml' domain create --topology "$tmp/nosuch.yaml"
+for name in nvl mesh torus again; do
+	vfabctl domain delete $name
+done
+for id in $(vfabctl -j domain show | jq '.[] | select(.name != "d1") | .id'); do
+	vfabctl domain delete "$id"
+done
 
 try "domain delete --force" 0 '' domain delete d1 --force
 check "no device file is left" [ -z "$(ls /dev/vfabric 2>/dev/null)" ]

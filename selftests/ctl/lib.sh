@@ -52,6 +52,16 @@ said() {
 	cat "$out" "$err" | grep -qF -- "$1"
 }
 
+# unwritten COMMAND...: when its output gets nowhere, does it say so and fail?
+# shellcheck disable=SC2317 # called by check
+unwritten() {
+	"$@" >/dev/full 2>"$err"
+	[ $? = 2 ] && grep -q '^vfab[a-z]*: cannot write the output: ' "$err" ||
+		return 1
+	"$@" >&- 2>"$err"
+	[ $? = 2 ] && grep -q '^vfab[a-z]*: cannot write the output: ' "$err"
+}
+
 try() {
 	try_name=$1 try_status=$2 try_said=$3
 	shift 3

@@ -72,6 +72,15 @@ check "monitor: why it was detached" jq -es '.[3] | .action == "detached" and .r
 try "monitor: nothing in time" 0 '' monitor --timeout 0.1
 try "monitor: too few in time" 3 '0 of 3 events came in 0.1 s' monitor --count 3 --timeout 0.1
 
+groups=$(vfabric_listeners)
+vfabctl monitor --timeout 60 >/dev/full 2>"$err" &
+monitor=$!
+until_true 10 more_listeners
+vfabctl switch set rack/sw4 down >/dev/null
+wait "$monitor"
+check "monitor: ends when its output is lost" [ $? = 2 ]
+check "monitor: says so" grep -q '^vfabctl: cannot write the output' "$err"
+
 default=$(cat /proc/sys/net/core/rmem_default)
 echo 2304 >/proc/sys/net/core/rmem_default
 listen -j monitor --timeout 100

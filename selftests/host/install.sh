@@ -54,8 +54,8 @@ usr=$tmp/root/usr
 for f in bin/vfabctl bin/vfabrun bin/vfabperf lib/libvfab.so lib/libvfab.so.1 lib/libvfab.a \
 	 lib/pkgconfig/vfab.pc include/vfab.h include/vfab_nl.h include/linux/vfabric.h \
 	 include/linux/vfabric_netlink.h share/bash-completion/completions/vfabctl \
-	 share/man/man1/vfabrun.1 share/man/man3/vfab_open.3 share/man/man4/vfabric.4 \
-	 share/man/man7/vfabric.7; do
+	 share/man/man1/vfabrun.1 share/man/man3/vfab_open.3 share/man/man4/vfabric.4 share/man/man5/vfabric-topology.5 \
+	 share/man/man7/vfabric.7 share/vfabric/profiles/gb200-nvl72.yaml; do
 	[ -s "$usr/$f" ] || echo "missing: $f"
 done >"$tmp/missing"
 [ ! -s "$tmp/missing" ]
@@ -65,6 +65,8 @@ for tool in vfabctl vfabrun vfabperf; do
 done >"$tmp/versions" 2>&1
 [ "$(sort -u "$tmp/versions" | grep -c .)" = 3 ] && ! grep -q 'does not run' "$tmp/versions"
 result "the installed tools find the installed library" $? "$tmp/versions"
+(unset VFAB_PROFILE_PATH; cd / && "$usr/bin/vfabctl" profile check gb200-nvl72) >"$tmp/profile" 2>&1
+result "and the installed profiles" $? "$tmp/profile"
 
 # A program is built the way its author would, and against either library
 cat >"$tmp/prog.c" <<'END'
@@ -91,7 +93,7 @@ result "and with the static library" $? "$tmp/cc.log"
 
 # Found by name, as installed: the links to pages of several functions too
 if command -v man >/dev/null; then
-	for page in $(sed -n 's/^\t\(vfab_[a-z_]*\);$/\1/p' "$tree/tools/lib/libvfab.map") libvfab vfabric vfabrun vfabctl vfabperf; do
+	for page in $(sed -n 's/^\t\(vfab_[a-z_]*\);$/\1/p' "$tree/tools/lib/libvfab.map") libvfab vfabric vfabric-topology vfabrun vfabctl vfabperf; do
 		MANPATH=$usr/share/man man -w "$page" >/dev/null 2>&1 &&
 			[ "$(MANPATH=$usr/share/man MANWIDTH=80 man -P cat "$page" 2>/dev/null | wc -l)" -gt 20 ] ||
 			echo "man $page: nothing"

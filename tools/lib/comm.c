@@ -19,7 +19,8 @@ int comm_fail(struct vfab_comm *c, int err, uint32_t rank)
 	c->err = -err;
 	c->lost = rank;
 	if (c->mine)
-		__atomic_store_n(&c->mine->state, COMM_ABORTED | rank,
+		__atomic_store_n(&c->mine->state, COMM_ABORTED | rank |
+				 (err == EINVAL ? COMM_MISUSE : 0),
 				 __ATOMIC_RELEASE);
 	switch (err) {
 	case ECONNRESET:
@@ -30,7 +31,7 @@ int comm_fail(struct vfab_comm *c, int err, uint32_t rank)
 				  rank);
 	case EINVAL:
 		return vfabi_fail(err,
-				  "rank %u makes another call, or has another opinion about the group: ranks, order or VFAB_COMM_BYTES",
+				  "rank %u makes another call, or has another opinion about the group: ranks, order, tag or VFAB_COMM_BYTES",
 				  rank);
 	}
 	return c->err;	/* whoever failed has told why */
@@ -39,6 +40,7 @@ int comm_fail(struct vfab_comm *c, int err, uint32_t rank)
 /* What the members look like: how many are lost, and one of each kind. */
 struct look {
 	uint32_t lost, cut, blamed, gone, odd;
+	bool misuse;		/* that is what @blamed is blamed for */
 };
 
 static void look(const struct vfab_comm *c, int slot, struct look *l)
@@ -70,7 +72,8 @@ static void look(const struct vfab_comm *c, int slot, struct look *l)
 			if (!l->lost++)
 				l->cut = p->rank;
 		} else if ((state & COMM_MASK) == COMM_ABORTED) {
-			l->blamed = state & ~COMM_MASK;
+			l->blamed = state & ~COMM_MASK & ~COMM_MISUSE;
+			l->misuse = state & COMM_MISUSE;
 		} else if (state != COMM_ALIVE) {
 			l->gone = p->rank;
 		} else if (differs) {
@@ -108,7 +111,7 @@ int comm_check(struct vfab_comm *c, int slot)
 	 * it. Who loses all others at once is the one that was cut off.
 	 */
 	if (l.blamed != VFAB_RANK_ANY)
-		return comm_fail(c, ECONNRESET, l.blamed);
+		return comm_fail(c, l.misuse ? EINVAL : ECONNRESET, l.blamed);
 	if (l.lost > 1 && l.lost == c->size - 1)
 		return comm_fail(c, ECONNRESET, c->ep->info.rank);
 	if (l.lost)
@@ -155,13 +158,19 @@ static int set_group(struct vfab_comm *c, const uint32_t *ranks)
 	return 0;
 }
 
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+	h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 32;
+}
+
 static uint64_t digest(const struct vfab_comm *c)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = 0;
 	uint32_t i;
 
 	for (i = 0; i < c->size; i++)
-		h = (h ^ c->peer[i].rank) * UINT64_C(0x100000001b3);
+		h = mix(h, c->peer[i].rank + 1);
 	return h;
 }
 
@@ -358,6 +367,49 @@ static int choose(struct vfab_comm *c)
 	return comm_check(c, -1);
 }
 
+/* Before the first step: which windows this member has met, its own included. */
+static void publish_met(struct vfab_comm *c)
+{
+	uint64_t h = 0;
+	uint32_t i;
+
+	for (i = 0; i < c->size; i++)
+		h = mix(h, c->peer[i].mem.handle);
+	__atomic_store_n(&c->mine->met, h ? h : 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * After the first barrier: is it one group that has met? A tag that is used
+ * again may find the window of an earlier group that its owner has not left
+ * yet: that member looks alive, has passed more steps than any barrier asks
+ * for, and has old data in its slots. But no handle is issued twice: members
+ * who have met the same windows are of the same group.
+ *
+ * Where all is well, the barrier has ordered every store of @met before this.
+ * Where it is not, somebody whose steps were believed has met other windows;
+ * who has met none is only late, and blamed if there is nobody else.
+ */
+static int same_group(struct vfab_comm *c)
+{
+	uint32_t i, who = VFAB_RANK_ANY;
+	uint64_t met;
+	int ret;
+
+	for (i = 0; i < c->size; i++) {
+		met = vfabi_load(&c->peer[i].m->met);
+		if (met != c->mine->met && (met || who == VFAB_RANK_ANY))
+			who = c->peer[i].rank;
+	}
+	/* All ones are no answer; then it was lost. */
+	ret = comm_check(c, -1);
+	if (ret || who == VFAB_RANK_ANY)
+		return ret;
+	comm_fail(c, EINVAL, who);
+	return vfabi_fail(EINVAL,
+			  "tag %llu is still in use by rank %u, for another group: take another tag for each group",
+			  (unsigned long long)c->tag, who);
+}
+
 static void release(struct vfab_comm *c)
 {
 	uint32_t i;
@@ -408,10 +460,12 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 	ret = meet_all(c);
 	if (!ret)
 		ret = choose(c);
-	if (!ret)
+	if (!ret) {
+		publish_met(c);
 		ret = comm_barrier(c);
+	}
 	if (!ret)
-		ret = comm_check(c, -1);
+		ret = same_group(c);
 	if (!ret) {
 		*out = c;
 		return 0;

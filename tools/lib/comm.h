@@ -15,11 +15,12 @@
 #include "vfab_int.h"
 
 #define COMM_VECTOR	(VFAB_VECTORS - 1)
-#define COMM_VERSION	1
+#define COMM_VERSION	2
 
 /*
- * How long a rank sleeps without looking at the others. Losses of its own
- * routes wake it at once; that somebody else gave up, it sees after this.
+ * How long a rank sleeps, or is woken by rings, without looking at the others.
+ * Losses of its own routes wake it at once; that somebody else gave up, it sees
+ * after twice this at most.
  */
 #define COMM_SLICE	(VFAB_SECOND / 5)
 
@@ -27,6 +28,7 @@
 #define COMM_ALIVE	(UINT64_C(0x76664c56) << 32)
 #define COMM_ABORTED	(UINT64_C(0x76664142) << 32)
 #define COMM_MASK	(UINT64_C(0xffffffff) << 32)
+#define COMM_MISUSE	(UINT64_C(1) << 31)	/* aborted: with EINVAL */
 
 struct member {
 	/* One line: what is polled, and what tells if it can be believed. */
@@ -34,7 +36,8 @@ struct member {
 	uint64_t state;		/* stored first to last: alive, aborted */
 	uint64_t done;		/* calls completed */
 	uint64_t call[2];	/* by slot: whose call its data is for */
-	char pad[128 - 5 * 8];
+	uint64_t met;		/* not 0 from the first step on, see same_group() */
+	char pad[128 - 6 * 8];
 
 	/* Constant once @state is not 0. */
 	uint32_t version;
@@ -63,6 +66,7 @@ struct vfab_comm {
 	unsigned int slot;	/* that is used next */
 	int64_t timeout;
 	uint64_t deadline;	/* of the current call; 0: not known yet */
+	uint64_t look_at;	/* when a rank that waits looks at the others */
 	bool crowded;		/* more ranks than CPUs */
 	int64_t spin;
 	uint32_t yields;

@@ -121,6 +121,7 @@ int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 {
 	struct vfab_ring r = { .rank = rank, .vector = vector };
 	struct vfabi_bell *b;
+	uint32_t losses;
 	char *word;
 	int ret;
 
@@ -131,6 +132,13 @@ int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 	if (ret)
 		return ret;
 	b = &ep->bells[rank];
+	/*
+	 * Before the ring: if the peer is lost and another thread maps the
+	 * doorbells of who came after it, this ring may have been in the old
+	 * ones. Who sees the new losses here also rings in the new doorbells,
+	 * see mapped().
+	 */
+	losses = __atomic_load_n(&b->losses, __ATOMIC_ACQUIRE);
 	word = b->pages + vector * VFAB_BELL_STRIDE;
 	count_stat(&ep->stats.rings);
 	__atomic_fetch_add((uint64_t *)word, 1, __ATOMIC_RELEASE);
@@ -145,8 +153,17 @@ int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 			return vfabi_fail(errno, "ringing rank %u: %s", rank,
 					  vfabi_errno(errno));
 	}
-	/* The page that stands in for a lost peer's takes the ring as well. */
-	if (rank != ep->info.rank && vfabi_lost(ep, rank, b->losses))
+	/*
+	 * The page that stands in for a lost peer's, or after the own end, takes
+	 * the ring as well. That the ring went to the peer is known only now:
+	 * the kernel lets nobody touch that page before the view says that the
+	 * peer is lost or the endpoint has ended, and the fence above keeps the
+	 * looks at the view behind the ring. During an outage that may pass the
+	 * ring itself sleeps: until the route is back, or the view has the loss.
+	 */
+	if (vfabi_ended(ep))
+		return vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
+	if (rank != ep->info.rank && vfabi_lost(ep, rank, losses))
 		return vfabi_fail(EHOSTUNREACH,
 				  "rank %u was lost: see 'vfabctl endpoint show dom%u/ep%u'",
 				  rank, ep->info.domain, rank);
@@ -192,11 +209,16 @@ void vfab_wait_policy(struct vfab_ep *ep, int64_t spin, uint32_t yields)
 static int changed(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
 		   uint64_t *loss)
 {
-	uint64_t l = loss ? vfab_loss(ep) : 0;
 	uint64_t c = vfab_count(ep, vector);
+	uint64_t l = loss ? vfab_loss(ep) : 0;
 	int ret = 1;
 
-	/* After the end the count reads all ones: only then look at @ended. */
+	/*
+	 * All of these loads acquire, so the order is that of the text. The
+	 * count first: who rings because of a loss, or after it, is not seen
+	 * without that loss. After the own end the count reads all ones, but not
+	 * before the view says so: @ended last.
+	 */
 	if (c != *count)
 		ret = 0;
 	if (loss && l != *loss) {

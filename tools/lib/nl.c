@@ -14,6 +14,7 @@
 #define REQUEST_SIZE	4096
 #define RECV_SIZE	65536		/* larger than any message of a dump */
 #define DUMP_TRIES	8
+#define RESERVE_MAX	(16 << 20)
 
 struct vfab_nl {
 	struct mnl_socket *sock;
@@ -21,10 +22,8 @@ struct vfab_nl {
 	uint32_t group;
 	uint32_t seq;
 	char error[512];
-	union {
-		struct nlmsghdr hdr;
-		char bytes[REQUEST_SIZE];
-	} request;
+	struct nlmsghdr *request;
+	size_t room;			/* of the request */
 	union {
 		struct nlmsghdr hdr;
 		char bytes[RECV_SIZE];
@@ -171,7 +170,7 @@ static int verdict(struct vfab_nl *nl, const struct nlmsghdr *msg)
 					text = vfab_nl_str(attr);
 				break;
 			case NLMSGERR_ATTR_OFFS:
-				bad = attr_at(&nl->request.hdr, vfab_nl_uint(attr));
+				bad = attr_at(nl->request, vfab_nl_uint(attr));
 				break;
 			case NLMSGERR_ATTR_MISS_TYPE:
 				bad = vfab_nl_uint(attr);
@@ -225,7 +224,7 @@ static ssize_t receive(struct vfab_nl *nl)
 
 static int send_request(struct vfab_nl *nl, uint16_t flags)
 {
-	struct nlmsghdr *req = &nl->request.hdr;
+	struct nlmsghdr *req = nl->request;
 
 	req->nlmsg_flags = NLM_F_REQUEST | flags;
 	req->nlmsg_seq = ++nl->seq;
@@ -238,13 +237,41 @@ struct nlmsghdr *vfab_nl_begin(struct vfab_nl *nl, uint8_t cmd)
 {
 	struct genlmsghdr *genl;
 
-	memset(&nl->request, 0, sizeof(nl->request));
-	mnl_nlmsg_put_header(&nl->request);
-	nl->request.hdr.nlmsg_type = nl->family;
-	genl = mnl_nlmsg_put_extra_header(&nl->request.hdr, sizeof(*genl));
+	memset(nl->request, 0, nl->room);
+	mnl_nlmsg_put_header(nl->request);
+	nl->request->nlmsg_type = nl->family;
+	genl = mnl_nlmsg_put_extra_header(nl->request, sizeof(*genl));
 	genl->cmd = cmd;
 	genl->version = VFAB_GENL_VERSION;
-	return &nl->request.hdr;
+	return nl->request;
+}
+
+struct nlmsghdr *vfab_nl_reserve(struct vfab_nl *nl, size_t bytes)
+{
+	size_t room = nl->request->nlmsg_len + bytes + REQUEST_SIZE;
+	int sndbuf = 2 * room;
+	void *request;
+
+	if (bytes > RESERVE_MAX || room > 2 * RESERVE_MAX) {
+		fail(nl, EMSGSIZE, "the request is too long");
+		return NULL;
+	}
+	if (room <= nl->room)
+		return nl->request;
+	request = realloc(nl->request, room);
+	if (!request) {
+		fail(nl, ENOMEM, "out of memory");
+		return NULL;
+	}
+	nl->request = request;
+	memset((char *)request + nl->room, 0, room - nl->room);
+	nl->room = room;
+	/* Beyond the system's limit an admin may; others are refused when sending */
+	if (setsockopt(mnl_socket_get_fd(nl->sock), SOL_SOCKET, SO_SNDBUFFORCE, &sndbuf,
+		       sizeof(sndbuf)))
+		setsockopt(mnl_socket_get_fd(nl->sock), SOL_SOCKET, SO_SNDBUF, &sndbuf,
+			   sizeof(sndbuf));
+	return nl->request;
 }
 
 int vfab_nl_do(struct vfab_nl *nl, vfab_nl_cb cb, void *data)
@@ -459,6 +486,10 @@ int vfab_nl_open(struct vfab_nl **out)
 	nl = *out = calloc(1, sizeof(*nl));
 	if (!nl)
 		return -ENOMEM;
+	nl->room = REQUEST_SIZE;
+	nl->request = calloc(1, nl->room);
+	if (!nl->request)
+		return fail(nl, ENOMEM, "out of memory");
 	nl->sock = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC);
 	if (!nl->sock || mnl_socket_bind(nl->sock, 0, MNL_SOCKET_AUTOPID) < 0)
 		return fail_errno(nl, "cannot open a netlink socket");
@@ -477,6 +508,7 @@ void vfab_nl_close(struct vfab_nl *nl)
 	if (nl->sock)
 		mnl_socket_close(nl->sock);
 	free(nl->dump);
+	free(nl->request);
 	free(nl);
 }
 

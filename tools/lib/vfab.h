@@ -191,7 +191,8 @@ int vfab_release(struct vfab_ep *ep, struct vfab_mem *mem);
  * Adds one to the doorbell's count; enters the kernel only if somebody sleeps
  * on it, and at the first call for a peer, to map its doorbells.
  * EHOSTUNREACH: the peer is lost, the ring may not have arrived. EACCES: it is
- * in another partition. EPERM: it is in another channel.
+ * in another partition. EPERM: it is in another channel. ENODEV: the own endpoint
+ * has ended. 0: the ring is in the peer's count.
  */
 int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector);
 
@@ -297,10 +298,12 @@ int vfab_event(struct vfab_ep *ep, struct vfab_event *event, int64_t timeout);
  * endpoint's doorbells, the last one. The windows of the last few communicators
  * that broke stay, too, until their tags are used again or the endpoint ends.
  *
- * EINVAL: a rank twice or out of range, the own one missing, or a rank of
- * another opinion about the group. ETIMEDOUT: not all came. ECONNRESET,
- * EHOSTUNREACH: one was lost meanwhile, or is out of reach. EEXIST: @tag is in
- * use by a window of this endpoint.
+ * EINVAL: a rank twice or out of range, the own one missing, a rank of another
+ * opinion about the group, or one that still uses @tag for an earlier group;
+ * all who wait for one another then get it. ETIMEDOUT: not all came.
+ * ECONNRESET, EHOSTUNREACH: one was lost meanwhile, left an earlier group of
+ * this @tag meanwhile, or is out of reach. EEXIST: @tag is in use by a window
+ * of this endpoint.
  */
 int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 		     uint64_t tag, int64_t timeout, struct vfab_comm **comm);

@@ -111,8 +111,11 @@ static inline uint32_t vfabi_losses(const struct vfab_ep *ep, uint32_t rank)
 /*
  * Whether @rank was lost since its losses were @base. What a peer's memory
  * gave before this returned false came from the peer: the kernel stores losses
- * and state before it takes access away, and the acquire fence keeps these
- * loads behind the caller's.
+ * and state before anybody can touch a page that stands in for the peer's, and
+ * the acquire fence keeps these loads behind the caller's. (An atomic add that
+ * may have gone to such a page needs a full fence: it stores.) An outage that
+ * may pass, VFAB_PEER_RECOVERY, is no loss: accesses sleep until the route is
+ * back or the loss is stored, and give nothing meanwhile.
  */
 static inline bool vfabi_lost(const struct vfab_ep *ep, uint32_t rank,
 			      uint32_t base)

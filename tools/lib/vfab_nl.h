@@ -77,6 +77,15 @@ const char *vfab_nl_error(const struct vfab_nl *nl);
 struct nlmsghdr *vfab_nl_begin(struct vfab_nl *nl, uint8_t cmd);
 
 /**
+ * vfab_nl_reserve - make room for more attributes in the request
+ * @bytes: for so many besides the 4000, headers and padding included; 16 MiB at
+ *	most
+ *
+ * Return: the request, which may have moved, or NULL: see vfab_nl_error().
+ */
+struct nlmsghdr *vfab_nl_reserve(struct vfab_nl *nl, size_t bytes);
+
+/**
  * vfab_nl_do - send the request, and wait until it is done or refused
  * @cb: receives the reply, if there is one; may be NULL
  */

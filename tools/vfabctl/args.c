@@ -108,6 +108,38 @@ int args_parse(struct ctx *c, int argc, char **argv, const struct opt *opts,
 	return n;
 }
 
+/**
+ * args_sets - take --set KEY=N, which may be repeated, out of the arguments
+ * @sets: receives what follows each, and NULL at the end
+ *
+ * To be called before args_parse(), with the number of arguments that are left.
+ *
+ * Return: that number.
+ */
+int args_sets(struct ctx *c, int argc, char **argv, char *sets[MAX_SETS + 1])
+{
+	int i, n = 0, left = 0;
+	bool options = true;
+
+	for (i = 0; i < argc; i++) {
+		bool equals = !strncmp(argv[i], "--set=", 6);
+
+		if (!strcmp(argv[i], "--"))
+			options = false;
+		if (!options || (!equals && strcmp(argv[i], "--set"))) {
+			argv[left++] = argv[i];
+			continue;
+		}
+		if (!equals && i + 1 == argc)
+			usage(c, "--set wants a value");
+		if (n == MAX_SETS)
+			usage(c, "--set is given more than %u times", MAX_SETS);
+		sets[n++] = equals ? argv[i] + 6 : argv[++i];
+	}
+	sets[n] = NULL;
+	return left;
+}
+
 /* Digits only; false: no number. Too large a number becomes UINT64_MAX. */
 static bool digits(const char *text, size_t len, int base, uint64_t *v)
 {

@@ -19,6 +19,7 @@ _vfabctl_verbs() {
 	switch|port|link|system) echo show set ;;
 	window|node)	echo show ;;
 	route)		echo show set trace ;;
+	profile)	echo show list check ;;
 	esac
 }
 
@@ -26,7 +27,7 @@ _vfabctl_verbs() {
 _vfabctl_options() {
 	case "$1 $2" in
 	"domain create")
-		echo --size --planes --nodes --partitions --rate --latency --uuid --mode --user --group \
+		echo --size --profile --topology --set --planes --nodes --partitions --rate --latency --uuid --mode --user --group \
 			--peer-death --retry-timeout --mem-limit ;;
 	"domain set")		echo --peer-death --retry-timeout --mem-limit ;;
 	"domain delete"|"channel delete"|"partition deactivate") echo --force ;;
@@ -34,9 +35,12 @@ _vfabctl_options() {
 	"partition create")	echo --name --members ;;
 	"channel create")	echo --mode --user --group ;;
 	"partition set")	echo --add --del --if-detached ;;
+	"link set"|"port set")	echo --rate --latency --width --period --count ;;
 	"window show")		echo --rank --handle ;;
 	"route show")		echo --dest ;;
 	topo*)			echo --ranks --dot ;;
+	"profile show")		echo --check --expand --set ;;
+	"profile check")	echo --set ;;
 	monitor*)		echo --timeout --count ;;
 	export*)		echo --format ;;
 	esac
@@ -65,8 +69,10 @@ _vfabctl_position() {
 	"system set 1")		echo netns ;;
 	"system set 2")		echo exclusive shared ;;
 	"endpoint set 2")	echo evict ;;
-	"switch set 2"|"port set 2"|"link set 2") echo up down ;;
+	"switch set 2")		echo up down ;;
+	"port set 2"|"link set 2") echo up down drain restore degrade flap ;;
 	"route set 3")		echo via drop ;;
+	profile*)	vfabctl -j profile list 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p' ;;
 	*" 1")
 		if [[ $4 != */* ]]; then
 			_vfabctl_domains
@@ -80,11 +86,11 @@ _vfabctl_position() {
 
 _vfabctl() {
 	local cur=$2 prev=$3 object='' verb='' position=0 words='' i
-	local objects='domain partition channel node endpoint window switch port link route topo monitor export wait system'
+	local objects='domain partition channel node endpoint window switch port link route topo profile monitor export wait system'
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--force|--if-detached|--ranks|--dot|--json|--pretty|--help|--version|-[jphV]*) ;;
+		--force|--if-detached|--ranks|--dot|--check|--expand|--json|--pretty|--help|--version|-[jphV]*) ;;
 		--*)	((i++)) ;;	# its value
 		*)
 			if [ -z "$object" ]; then
@@ -112,7 +118,7 @@ _vfabctl() {
 	--for)		words='ready deleted attached=' ;;
 	--user)		words=$(compgen -u) ;;
 	--group)	words=$(compgen -g) ;;
-	--force|--if-detached|--ranks|--dot|--json|--pretty|--help)
+	--force|--if-detached|--ranks|--dot|--check|--expand|--json|--pretty|--help)
 		prev= ;;
 	esac
 	if [ -n "$words" ]; then

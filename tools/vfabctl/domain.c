@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Domains: create, delete, show, set. */
 #include <stdio.h>
+#include "topo.h"
 #include "vfabctl.h"
 
 static const char *const peer_death[] = { "revoke", "keep", NULL };
@@ -51,8 +52,7 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 	out_uint(c, "links", "links", get(msg, VFAB_A_LINK_COUNT));
 	if (has(msg, VFAB_A_RATE)) {
 		out_rate(c, "rate", "rate", get(msg, VFAB_A_RATE));
-		out_uint(c, "latency", "latency", get(msg, VFAB_A_LATENCY));
-		out_text(c, " ns");
+		out_latency(c, "latency", "latency", get(msg, VFAB_A_LATENCY));
 	}
 	out_text(c, "\n   ");
 	out_access(c, msg);
@@ -107,16 +107,90 @@ static void policy_put(struct nlmsghdr *req, const struct policy *p)
 		mnl_attr_put_u64(req, VFAB_A_MEM_LIMIT, p->bytes);
 }
 
+/* Links of an attribute, of which 64 KiB is the most */
+#define LINKS_AT_ONCE	3000
+
+static int put_links(struct ctx *c, const struct topo *t)
+{
+	static struct vfab_link_spec spec[LINKS_AT_ONCE];
+	uint32_t i, n = 0;
+	struct nlmsghdr *req;
+
+	req = vfab_nl_reserve(c->nl, (size_t)t->nlinks * sizeof(*spec) +
+			      (t->nlinks / LINKS_AT_ONCE + 2) * NLA_HDRLEN);
+	if (!req) {
+		error(c, "%s", vfab_nl_error(c->nl));
+		return REFUSED;
+	}
+	for (i = 0; i < t->nlinks; i++) {
+		const struct topo_link *l = &t->links[i];
+
+		spec[n++] = (struct vfab_link_spec){
+			.node = { l->a, l->b }, .port = { l->a_port, l->b_port },
+			.width = l->width, .rate = l->rate, .latency = l->latency,
+		};
+		if (n < LINKS_AT_ONCE && i + 1 < t->nlinks)
+			continue;
+		mnl_attr_put(req, VFAB_A_LINKS, n * sizeof(*spec), spec);
+		n = 0;
+	}
+	if (!t->nlinks)
+		mnl_attr_put(req, VFAB_A_LINKS, 0, NULL);
+	put_u32(req, VFAB_A_WORLD, t->world);
+	put_u32(req, VFAB_A_SWITCHES, t->switches);
+	if (t->forwarding)
+		mnl_attr_put(req, VFAB_A_FORWARDING, 0, NULL);
+	if (*t->name)
+		mnl_attr_put_strz(req, VFAB_A_PROFILE, t->name);
+	return DONE;
+}
+
+/* How the domain begins; a partition per node is made afterwards. */
+static int part_mode_of(struct ctx *c, const struct topo *t)
+{
+	if (t->partitions == TOPO_PART_PER_NODE)
+		usage(c, "it wants a partition per node: give --partitions none, and create them");
+	return t->partitions == TOPO_PART_NONE ? VFAB_PARTITIONS_NONE : -1;
+}
+
+/* What a profile or a file says, with what --set and --size change of it. */
+static void load_topology(struct ctx *c, const char *profile, const char *file,
+			  char **sets, const char *size, struct topo *t)
+{
+	char err[TOPO_ERR_LEN], world[32];
+	unsigned int n;
+	int ret;
+
+	if (size) {
+		snprintf(world, sizeof(world), "world=%llu", (unsigned long long)
+			 arg_uint(c, "world size", size, 1, VFAB_MAX_WORLD));
+		for (n = 0; sets[n]; n++)
+			;
+		if (n == MAX_SETS)
+			usage(c, "--set is given more than %u times", MAX_SETS - 1);
+		sets[n] = world;
+		sets[n + 1] = NULL;
+	}
+	ret = profile ? topo_load_profile(profile, sets, t, err, sizeof(err)) :
+	      topo_load_file(file, sets, t, err, sizeof(err));
+	if (ret)
+		usage(c, "%s", err);
+}
+
 static int create(struct ctx *c, int argc, char **argv)
 {
 	const char *size = NULL, *planes = NULL, *uuid = NULL, *mode = NULL;
 	const char *user = NULL, *group = NULL, *rate = NULL, *latency = NULL;
-	const char *nodes = NULL, *parts = NULL;
-	int64_t v_size, v_planes = -1, v_mode = -1, v_user = -1, v_group = -1;
+	const char *profile = NULL, *file = NULL, *nodes = NULL, *parts = NULL;
+	int64_t v_size = -1, v_planes = -1, v_mode = -1, v_user = -1, v_group = -1;
 	int64_t v_rate = -1, v_latency = -1, v_nodes = -1, v_parts = -1;
 	struct policy policy = { 0 };
+	struct topo topo = { .world = 0 };
+	char *sets[MAX_SETS + 1];
 	const struct opt opts[] = {
 		{ "size", &size, NULL },
+		{ "profile", &profile, NULL },
+		{ "topology", &file, NULL },
 		{ "planes", &planes, NULL },
 		{ "nodes", &nodes, NULL },
 		{ "partitions", &parts, NULL },
@@ -135,7 +209,9 @@ static int create(struct ctx *c, int argc, char **argv)
 	uint8_t v_uuid[16];
 	const char *pos[1];
 	uint64_t id;
+	int ret;
 
+	argc = args_sets(c, argc, argv, sets);
 	args_parse(c, argc, argv, opts, 0, 1, pos);
 	if (pos[0]) {
 		arg_name(c, "name", pos[0]);
@@ -145,9 +221,17 @@ static int create(struct ctx *c, int argc, char **argv)
 	} else {
 		about(c, "new domain");
 	}
-	if (!size)
-		usage(c, "say how many endpoints it has: --size 1 to %u", VFAB_MAX_WORLD);
-	v_size = arg_uint(c, "world size", size, 1, VFAB_MAX_WORLD);
+	if (profile && file)
+		usage(c, "give --profile or --topology, not both");
+	if ((profile || file) && (planes || rate || latency))
+		usage(c, "--planes, --rate and --latency go without a profile: change it by --set");
+	if (*sets && !profile && !file)
+		usage(c, "--set goes with --profile or --topology");
+	if (!size && !profile && !file)
+		usage(c, "say how many endpoints it has, --size 1 to %u, or name a --profile",
+		      VFAB_MAX_WORLD);
+	if (size)
+		v_size = arg_uint(c, "world size", size, 1, VFAB_MAX_WORLD);
 	if (planes)
 		v_planes = arg_uint(c, "number of planes", planes, 1, VFAB_MAX_PLANES);
 	if (nodes)
@@ -167,13 +251,20 @@ static int create(struct ctx *c, int argc, char **argv)
 	if (latency)
 		v_latency = arg_uint(c, "latency", latency, 0, UINT32_MAX);
 	policy_check(c, &policy);
+	if (profile || file)
+		load_topology(c, profile, file, sets, size, &topo);
+	if (topo.nodes && !nodes)
+		v_nodes = topo.nodes;
+	if (topo.world && !parts)
+		v_parts = part_mode_of(c, &topo);
 
 	req = request(c, VFAB_CMD_DOMAIN_CREATE, NULL);
 	if (pos[0])
 		mnl_attr_put_strz(req, VFAB_A_DOMAIN_NAME, pos[0]);
 	if (uuid)
 		mnl_attr_put(req, VFAB_A_UUID, sizeof(v_uuid), v_uuid);
-	put_u32(req, VFAB_A_WORLD, v_size);
+	if (!topo.world)
+		put_u32(req, VFAB_A_WORLD, v_size);
 	put_u32(req, VFAB_A_PLANES, v_planes);
 	put_u32(req, VFAB_A_NODES, v_nodes);
 	put_u32(req, VFAB_A_PARTITION_MODE, v_parts);
@@ -183,6 +274,12 @@ static int create(struct ctx *c, int argc, char **argv)
 	put_u32(req, VFAB_A_RATE, v_rate);
 	put_u32(req, VFAB_A_LATENCY, v_latency);
 	policy_put(req, &policy);
+	if (topo.world) {
+		ret = put_links(c, &topo);
+		topo_free(&topo);
+		if (ret)
+			return ret;
+	}
 	return ask(c, show_domain, c);
 }
 
@@ -228,10 +325,14 @@ static int set(struct ctx *c, int argc, char **argv)
 
 const struct verb domain_verbs[] = {
 	{ "create add", create,
-	  "[NAME] --size N [OPTIONS]",
-	  "Create a domain of N endpoints (1 to 1024), with all links up and one\n"
-	  "partition that holds every endpoint, and print it.\n"
+	  "[NAME] {--size N | --profile P | --topology FILE} [OPTIONS]",
+	  "Create a domain of N endpoints (1 to 1024), or as a profile or a file says\n"
+	  "('vfabctl profile list'), with all links up and one partition that holds every\n"
+	  "endpoint, and print it.\n"
 	  "\n"
+	  "  --profile P          such as gb200-nvl72 or torus:4x4x4\n"
+	  "  --topology FILE      see vfabric-topology(5)\n"
+	  "  --set KEY=N          change a parameter of either; may be repeated\n"
 	  "  --planes P           switches, and ports of each endpoint: 1 to 64 (18)\n"
 	  "  --nodes N            nodes that share the endpoints evenly, in order: a divisor\n"
 	  "                       of the size (1)\n"

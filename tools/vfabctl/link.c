@@ -57,12 +57,9 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 	out_str(c, "reason", reason ? "reason" : NULL, WORD(reasons, reason));
 	out_rate(c, "rate", "rate", get(msg, VFAB_A_RATE));
 	out_built(c, msg);
-	out_uint(c, "latency", "latency", get(msg, VFAB_A_LATENCY));
-	out_text(c, " ns");
-	if (has(msg, VFAB_A_BUILT_LATENCY)) {
-		out_uint(c, "built_latency", "of", get(msg, VFAB_A_BUILT_LATENCY));
-		out_text(c, " ns");
-	}
+	out_latency(c, "latency", "latency", get(msg, VFAB_A_LATENCY));
+	if (has(msg, VFAB_A_BUILT_LATENCY))
+		out_latency(c, "built_latency", "of", get(msg, VFAB_A_BUILT_LATENCY));
 	if (get(msg, VFAB_A_WIDTH) || has(msg, VFAB_A_BUILT_WIDTH))
 		out_uint(c, "width", "width", get(msg, VFAB_A_WIDTH));
 	if (has(msg, VFAB_A_BUILT_WIDTH))

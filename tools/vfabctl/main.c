@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "../output.h"
 #include "vfabctl.h"
 
 static const struct object {
@@ -31,6 +32,7 @@ static const struct object {
 	{ "link", link_verbs, "links between endpoints and switches" },
 	{ "route", route_verbs, "routing tables, and the paths between two ranks" },
 	{ "topo", topo_verbs, "who reaches whom over how many planes" },
+	{ "profile", profile_verbs, "named topologies, and files of one's own" },
 	{ "monitor", monitor_verbs, "print changes as they happen" },
 	{ "export", export_verbs, "the state of endpoints as other tools read it" },
 	{ "wait", wait_verbs, "wait for a state of a domain" },
@@ -93,6 +95,17 @@ void about(struct ctx *c, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* The exit status: @ret, if what was printed got out. */
+static int finish(int ret)
+{
+	const char *why = output_lost(stdout);
+
+	if (!why)
+		return ret;
+	fprintf(stderr, "vfabctl: cannot write the output: %s\n", why);
+	return USAGE;
+}
+
 static void general_help(void)
 {
 	const struct object *o;
@@ -117,8 +130,8 @@ static void general_help(void)
 	     "or 0 will do. Objects and verbs may be abbreviated; add, del and list are\n"
 	     "create, delete and show.\n"
 	     "\n"
-	     "exit status: 0 done, 1 refused or the answer is no, 2 wrong usage or no\n"
-	     "module, 3 timed out");
+	     "exit status: 0 done, 1 refused or the answer is no, 2 wrong usage, no\n"
+	     "module, or the output was lost, 3 timed out");
 }
 
 static void object_help(const struct object *o)
@@ -145,7 +158,7 @@ void help(const struct ctx *c)
 		printf("%s%s\n\n%s\n", *c->verb->args ? " " : "", c->verb->args,
 		       c->verb->help);
 	}
-	exit(fflush(stdout) ? USAGE : DONE);
+	exit(finish(DONE));
 }
 
 /* How well @text matches one of the names: 2 entirely, 1 as an abbreviation. */
@@ -218,7 +231,7 @@ static void global_option(struct ctx *c, const char *arg)
 		help(c);
 	} else if (!strcmp(arg, "--version")) {
 		puts("vfabctl " VFAB_VERSION);
-		exit(DONE);
+		exit(finish(DONE));
 	} else {
 		for (p = arg + 1; *p; p++) {
 			if (*p == 'h')
@@ -238,6 +251,7 @@ int main(int argc, char **argv)
 	struct ctx c = { 0 };
 	int ret;
 
+	output_begin();
 	argc--;
 	argv++;
 	for (; argc && argv[0][0] == '-'; argc--, argv++)
@@ -267,10 +281,5 @@ int main(int argc, char **argv)
 	ret = c.verb->run(&c, argc, argv);
 	out_finish(&c, ret == DONE);
 	vfab_nl_close(c.nl);
-	if (fflush(stdout) || ferror(stdout)) {
-		*c.subject = 0;
-		error(&c, "cannot write the output: %s", strerror(errno));
-		return USAGE;
-	}
-	return ret;
+	return finish(ret);
 }

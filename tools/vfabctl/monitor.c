@@ -129,7 +129,8 @@ static int event(const struct vfab_nl_msg *msg, void *data)
 	if (!concerns(w->a, msg))
 		return 0;
 	show_event(w->c, msg);
-	return ++w->seen == w->wanted;
+	/* Each line is flushed; where they go nowhere, main() says so. */
+	return ++w->seen == w->wanted || ferror(stdout);
 }
 
 /*
@@ -171,7 +172,8 @@ static int watch(struct watch *w, struct vfab_nl *events, int64_t deadline)
 			return DONE;
 		if (ret == -ENOBUFS) {
 			ret = resync(w, events);
-			if (ret || (w->wanted && w->seen >= w->wanted))
+			if (ret || ferror(stdout) ||
+			    (w->wanted && w->seen >= w->wanted))
 				return ret;
 		} else if (ret && ret != -ETIMEDOUT && ret != -EINTR) {
 			error(w->c, "%s", vfab_nl_error(events));

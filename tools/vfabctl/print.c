@@ -269,6 +269,17 @@ void out_limit(struct ctx *c, const char *key, const char *label, uint64_t v)
 }
 
 /* 10^6 bytes per second; in text GB/s from 1000 on. */
+/* Nanoseconds; 0 is what nobody knows */
+void out_latency(struct ctx *c, const char *key, const char *label, uint64_t v)
+{
+	if (!v) {
+		out_null(c, key, label, "unknown");
+		return;
+	}
+	out_uint(c, key, label, v);
+	out_text(c, " ns");
+}
+
 void out_rate(struct ctx *c, const char *key, const char *label, uint64_t v)
 {
 	if (as_json(c, key))

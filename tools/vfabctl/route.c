@@ -204,8 +204,8 @@ static int show_trace(const struct vfab_nl_msg *msg, void *data)
 		out_text(c, ",");
 		out_rate(c, "rate", "", get(msg, VFAB_A_RATE));
 		out_text(c, " per direction,");
-		out_uint(c, "latency", "", get(msg, VFAB_A_LATENCY));
-		out_text(c, " ns");
+		out_latency(c, "latency", get(msg, VFAB_A_LATENCY) ? "" : "latency",
+			    get(msg, VFAB_A_LATENCY));
 	} else if (t->live) {
 		out_text(c, ", %u would carry it: see 'vfabctl partition show dom%u'",
 			 t->live, get32(msg, VFAB_A_DOMAIN));

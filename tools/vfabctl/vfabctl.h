@@ -71,7 +71,8 @@ struct verb {
 extern const struct verb domain_verbs[], partition_verbs[], channel_verbs[],
 	node_verbs[], endpoint_verbs[],
 	window_verbs[], switch_verbs[], port_verbs[], link_verbs[], route_verbs[],
-	topo_verbs[], monitor_verbs[], export_verbs[], wait_verbs[], system_verbs[];
+	topo_verbs[], profile_verbs[], monitor_verbs[], export_verbs[], wait_verbs[],
+	system_verbs[];
 
 /* main.c */
 void error(const struct ctx *c, const char *fmt, ...)
@@ -116,6 +117,8 @@ struct addr {
 	int rank, sw, port, part, chan, node;
 };
 
+#define MAX_SETS 32
+int args_sets(struct ctx *c, int argc, char **argv, char *sets[MAX_SETS + 1]);
 int args_parse(struct ctx *c, int argc, char **argv, const struct opt *opts,
 	       int min, int max, const char **pos);
 uint64_t arg_uint(struct ctx *c, const char *what, const char *text,
@@ -186,6 +189,7 @@ void out_null(struct ctx *c, const char *key, const char *label, const char *tex
 void out_hex(struct ctx *c, const char *key, const char *label, uint64_t v);
 void out_bytes(struct ctx *c, const char *key, const char *label, uint64_t v);
 void out_limit(struct ctx *c, const char *key, const char *label, uint64_t v);
+void out_latency(struct ctx *c, const char *key, const char *label, uint64_t v);
 void out_rate(struct ctx *c, const char *key, const char *label, uint64_t v);
 const char *uuid_text(const struct nlattr *uuid, char text[37]);
 void out_uuid(struct ctx *c, const char *key, const char *label,

@@ -304,8 +304,7 @@ int bw_main(int argc, char **argv)
 	int c, ret;
 
 	all_options(options, own);
-	while ((c = getopt_long(argc - 1, argv + 1, "b:e:f:r:T:J:h", options,
-				NULL)) != -1) {
+	while ((c = next_option(argc, argv, "b:e:f:r:T:J:h", options)) != -1) {
 		ret = 0;
 		switch (c) {
 		case 'b':

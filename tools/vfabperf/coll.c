@@ -393,26 +393,27 @@ static int parse(struct coll *c, struct options *o, int argc, char **argv)
 	};
 	struct option options[OPTIONS];
 	bool after = false;
+	const char *name;
 	int opt, ret;
 
 	all_options(options, own);
 	for (;; after = true) {
-		while ((opt = getopt_long(argc, argv, "+b:e:f:i:n:w:c:o:d:T:J:h",
-					  options, NULL)) != -1) {
+		while ((opt = next_option(argc, argv, "+b:e:f:i:n:w:c:o:d:T:J:h",
+					  options)) != -1) {
 			ret = option(c, o, opt, after);
 			if (ret >= 0)
 				return ret;
 		}
-		if (optind == argc)
+		name = argv[1 + optind];
+		if (!name)
 			break;
 		if (after)
-			return usage_error("what is \"%s\"", argv[optind]);
-		c->run.command = argv[optind];
-		c->barrier = !strcmp(argv[optind], "barrier");
-		if (!c->barrier && strcmp(argv[optind], "allreduce") &&
-		    strcmp(argv[optind], "all_reduce"))
-			return usage_error("there is no collective \"%s\"",
-					       argv[optind]);
+			return usage_error("what is \"%s\"", name);
+		c->run.command = name;
+		c->barrier = !strcmp(name, "barrier");
+		if (!c->barrier && strcmp(name, "allreduce") &&
+		    strcmp(name, "all_reduce"))
+			return usage_error("there is no collective \"%s\"", name);
 		optind++;
 	}
 	if (!after)
@@ -452,7 +453,7 @@ int coll_main(int argc, char **argv)
 	struct env e;
 	int ret;
 
-	ret = parse(&c, &o, argc - 1, argv + 1);
+	ret = parse(&c, &o, argc, argv);
 	if (ret >= 0)
 		return ret;
 	ret = run_start(&c.run, &o, argv);

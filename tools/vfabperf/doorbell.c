@@ -158,7 +158,8 @@ static void baseline(struct bell *b, int kind, double *times, uint64_t n,
 		     bool ponger)
 {
 	struct words *w = b->words;
-	uint32_t ping = w->ping, pong = w->pong;
+	/* Counted, not read: the other side may have begun already. */
+	uint32_t ping = b->rings[kind], pong = ping;
 	uint64_t i;
 	double t;
 
@@ -297,8 +298,7 @@ int doorbell_main(int argc, char **argv)
 	int c, ret;
 
 	all_options(options, own);
-	while ((c = getopt_long(argc - 1, argv + 1, "n:r:T:J:h", options,
-				NULL)) != -1) {
+	while ((c = next_option(argc, argv, "n:r:T:J:h", options)) != -1) {
 		ret = 0;
 		switch (c) {
 		case 'n':

@@ -219,8 +219,7 @@ int lat_main(int argc, char **argv)
 	struct env e;
 
 	all_options(options, own);
-	while ((c = getopt_long(argc - 1, argv + 1, "m:s:an:w:T:J:h", options,
-				NULL)) != -1) {
+	while ((c = next_option(argc, argv, "m:s:an:w:T:J:h", options)) != -1) {
 		ret = 0;
 		switch (c) {
 		case 'm':

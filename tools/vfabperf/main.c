@@ -17,9 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "../output.h"
 #include "vfabperf.h"
 
 #define TAG	UINT64_C(0x7666706572660001)
+
+/* Seconds. In nanoseconds, 64 bits must hold it, and it must not be 0. */
+#define TIMEOUT_MIN	0.001
+#define TIMEOUT_MAX	1e9
 
 static const char usage[] =
 "Usage: vfabperf COMMAND [OPTION]...\n"
@@ -34,7 +39,7 @@ static const char usage[] =
 "ranks itself; started by vfabrun or another launcher, it is one of them.\n"
 "\n"
 "Exit status: 0 done; 1 the data was wrong, or a rank was lost; 2 wrong usage\n"
-"or setup; 3 timed out.\n";
+"or setup, or the output could not be written; 3 timed out.\n";
 
 const char common_usage[] =
 "      --domain=DOMAIN  name, number or device file\n"
@@ -74,8 +79,10 @@ int parse_size(const char *text, uint64_t *bytes)
 		shift += 10;
 		end++;
 	}
-	if (end == text || *end || v < 0 || v * (1 << shift) > (UINT64_C(1) << 40))
-		return usage_error("\"%s\" is not a size such as 8 or 64K", text);
+	/* Not a number is neither. */
+	if (end == text || *end ||
+	    !(v >= 0 && v * (1 << shift) <= (UINT64_C(1) << 40)))
+		return usage_error("\"%s\" is not a size such as 8 or 64K, up to 1024G", text);
 	*bytes = v * (UINT64_C(1) << shift);
 	return 0;
 }
@@ -92,7 +99,19 @@ int parse_count(const char *text, uint64_t max, uint64_t *count)
 	return 0;
 }
 
-/* >= 0: exit with it; else go on. */
+/* getopt_long() that complains in this program's name, not in the command's. */
+int next_option(int argc, char **argv, const char *letters,
+		const struct option *all)
+{
+	char *command = argv[1];
+	int c;
+
+	argv[1] = program_invocation_short_name;
+	c = getopt_long(argc - 1, argv + 1, letters, all, NULL);
+	argv[1] = command;
+	return c;
+}
+
 /* To @all: a command's own options, the common ones, the end. */
 void all_options(struct option *all, const struct option *own)
 {
@@ -108,6 +127,7 @@ void all_options(struct option *all, const struct option *own)
 	memcpy(all, common, sizeof(common));
 }
 
+/* >= 0: exit with it; else go on. */
 int common_option(struct options *o, int c, const char *text)
 {
 	char *end;
@@ -127,15 +147,18 @@ int common_option(struct options *o, int c, const char *text)
 		return -1;
 	case 'T':
 		o->timeout = strtod(optarg, &end);
-		if (end == optarg || *end || o->timeout <= 0)
-			return usage_error("\"%s\" is not a number of seconds", optarg);
+		if (end == optarg || *end || !(o->timeout >= TIMEOUT_MIN &&
+					       o->timeout <= TIMEOUT_MAX))
+			return usage_error("\"%s\" is not a number of seconds from %g to %.0f",
+					   optarg, TIMEOUT_MIN, TIMEOUT_MAX);
 		return -1;
 	case 'h':
 		fputs(text, stdout);
 		fputs(common_usage, stdout);
 		return EXIT_DONE;
 	}
-	return usage_error("there is no such option");
+	fputs("Try --help.\n", stderr);
+	return EXIT_SETUP;
 }
 
 int cpu_count(void)
@@ -180,7 +203,7 @@ static int launch(const struct options *o, char **argv)
 		return usage_error("cannot find this program: %s", strerror(errno));
 	self[len] = 0;
 	snprintf(n, sizeof(n), "%u", o->ntasks);
-	args[k++] = "vfabrun";
+	args[k++] = program_invocation_short_name;	/* it complains by this */
 	args[k++] = "--quiet";
 	if (o->ntasks) {
 		args[k++] = "-n";
@@ -277,7 +300,7 @@ int run_end(struct run *r, int status)
 	return status ? status : ret;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	static const struct command commands[] = {
 		{ "lat", lat_main }, { "bw", bw_main },
@@ -300,4 +323,18 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].main(argc, argv);
 	return usage_error("there is no command \"%s\"", argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	const char *why;
+	int ret;
+
+	output_begin();
+	ret = run(argc, argv);
+	why = output_lost(stdout);
+	if (!why)
+		return ret;
+	fprintf(stderr, "vfabperf: cannot write the output: %s\n", why);
+	return ret ? ret : EXIT_SETUP;
 }

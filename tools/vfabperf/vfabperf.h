@@ -54,6 +54,8 @@ extern const char common_usage[];
 struct option;
 #define OPTIONS		24	/* of a command, common ones included */
 void all_options(struct option *all, const struct option *own);
+int next_option(int argc, char **argv, const char *letters,
+		const struct option *all);
 int common_option(struct options *o, int c, const char *usage);
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int parse_size(const char *text, uint64_t *bytes);

@@ -13,6 +13,7 @@
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "../output.h"
 #include "vfab.h"
 
 #define EXIT_USAGE	2
@@ -51,7 +53,8 @@ static const char usage[] =
 "programs that look for those. Without -n and --ranks, the whole domain is used.\n"
 "\n"
 "Exit status: 0 if all processes succeed; else that of the first that failed\n"
-"(128 + n if signal n ended it); 2 wrong usage or setup; 3 timed out.\n";
+"(128 + n if signal n ended it); 2 wrong usage or setup, or labelled output\n"
+"could not be written; 3 timed out.\n";
 
 /* A pipe from a process's output, and the part of a line that has come. */
 struct out {
@@ -89,9 +92,22 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
+/* Under the name that it was started by: vfabperf starts its ranks by vfabrun. */
+static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
 static int fail(const char *what, const char *why)
 {
-	fprintf(stderr, "vfabrun: %s: %s\n", what, why);
+	say("%s: %s", what, why);
 	return EXIT_USAGE;
 }
 
@@ -224,10 +240,15 @@ static int start(char **argv)
 	return 0;
 }
 
+/* In one piece, also where the stream has no buffer. */
 static void put_line(const struct proc *p, int k, const char *s, size_t len)
 {
-	fprintf(k ? stderr : stdout, "%*u: %.*s\n", job.width, p->rank,
-		(int)len, s);
+	char text[LINE + 16];
+	size_t n = sprintf(text, "%*u: ", job.width, p->rank);
+
+	memcpy(text + n, s, len);
+	text[n + len] = '\n';
+	fwrite(text, 1, n + len + 1, k ? stderr : stdout);
 }
 
 /* A whole line at a time; one that is too long, or has no end, in pieces. */
@@ -269,7 +290,7 @@ static void end_all(int status, const char *why, int sig)
 	if (!job.status)
 		job.status = status;
 	if (why && !job.quiet)
-		fprintf(stderr, "vfabrun: %s: ending all\n", why);
+		say("%s: ending all", why);
 	kill_all(sig);
 	kill_all(SIGCONT);
 }
@@ -301,7 +322,7 @@ static void reap(void)
 			continue;
 		}
 		if (!job.quiet)
-			fprintf(stderr, "vfabrun: %s\n", why);
+			say("%s", why);
 		if (!job.status)
 			job.status = code;
 	}
@@ -386,6 +407,16 @@ static int supervise(int sigfd)
 	return job.status;
 }
 
+/* The exit status: @ret, if what was printed got out. */
+static int finish(int ret)
+{
+	const char *why = output_lost(stdout);
+
+	if (why)
+		fail("cannot write the output", why);
+	return ret || (!why && !output_lost(stderr)) ? ret : EXIT_USAGE;
+}
+
 static bool number(const char *text, double max, double *value)
 {
 	char *end;
@@ -415,8 +446,7 @@ static int choose_ranks(uint32_t n, const char *list, uint32_t world)
 	}
 	for (i = 0; i < count; i++)
 		if (ranks[i] >= world) {
-			fprintf(stderr, "vfabrun: rank %u is not one of the domain's %u\n",
-				ranks[i], world);
+			say("rank %u is not one of the domain's %u", ranks[i], world);
 			return EXIT_USAGE;
 		}
 	job.proc = calloc(count, sizeof(*job.proc));
@@ -457,12 +487,13 @@ int main(int argc, char **argv)
 	sigset_t set;
 	int c, ret;
 
+	output_begin();
 	job.pid = getpid();
 	while ((c = getopt_long(argc, argv, "+n:lqh", options, NULL)) != -1) {
 		switch (c) {
 		case 'n':
 			if (!number(optarg, VFAB_MAX_WORLD, &n) || n != (uint32_t)n)
-				return fail("-n", "not a number of processes");
+				return fail("-n", "not a number of processes, 1 to 1024");
 			break;
 		case RANKS:
 			list = optarg;
@@ -474,7 +505,7 @@ int main(int argc, char **argv)
 		case GRACE:
 			if (!number(optarg, 1e9, &v))
 				return fail(c == GRACE ? "--grace" : "--timeout",
-					    "not a number of seconds");
+					    "not a number of seconds above 0, up to 1000000000");
 			if (c == GRACE)
 				job.grace = v;
 			else
@@ -491,10 +522,10 @@ int main(int argc, char **argv)
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			return 0;
+			return finish(0);
 		case VERSION:
 			puts("vfabrun " VFAB_VERSION);
-			return 0;
+			return finish(0);
 		default:
 			fputs("Try 'vfabrun --help'.\n", stderr);
 			return EXIT_USAGE;
@@ -524,5 +555,5 @@ int main(int argc, char **argv)
 	ret = start(argv + optind);
 	if (ret)
 		return ret;
-	return supervise(signalfd(-1, &set, SFD_CLOEXEC));
+	return finish(supervise(signalfd(-1, &set, SFD_CLOEXEC)));
 }

@@ -20,14 +20,19 @@ static struct vfab_comm *meet(struct vfab_ep *ep, uint32_t n, uint64_t tag)
 	return c;
 }
 
-/* All ranks come to step @n, without the fabric. */
-static void sync_all(uint32_t rank, uint32_t n)
+/* The first @ranks come to step @n, without the fabric. */
+static void sync_first(uint32_t ranks, uint32_t rank, uint32_t n)
 {
 	uint32_t i;
 
 	board[rank * 16] = n;
-	for (i = 0; i < RANKS; i++)
+	for (i = 0; i < ranks; i++)
 		board_wait(i * 16, n);
+}
+
+static void sync_all(uint32_t rank, uint32_t n)
+{
+	sync_first(RANKS, rank, n);
 }
 
 static void refusals(uint32_t rank)
@@ -176,6 +181,59 @@ static void churn(uint32_t rank)
 	vfab_close(ep);
 }
 
+/* Several groups at a time, some of them smaller, each under a tag of its own. */
+static void many(uint32_t rank)
+{
+	struct vfab_comm *c[3] = { NULL };
+	struct vfab_ep *ep = attach(rank);
+	uint32_t i, n, x;
+
+	for (i = 0; i < 30; i++) {
+		vfab_comm_destroy(c[i % 3]);
+		c[i % 3] = NULL;
+		n = 4 - i % 4 / 2;
+		if (rank >= n)
+			continue;
+		c[i % 3] = meet(ep, n, TAG + i);
+		x = rank + i;
+		EQUAL(vfab_allreduce(c[i % 3], &x, &x, 1, VFAB_U32, VFAB_SUM), 0);
+		EQUAL(x, n * (n - 1) / 2 + n * i);
+	}
+	for (i = 0; i < 3; i++)
+		vfab_comm_destroy(c[i]);
+	vfab_close(ep);
+}
+
+/* A tag is used again while rank 3 has not left the first group. */
+static void reused_tag(uint32_t rank)
+{
+	uint32_t ranks[] = { 0, 1, 2, 3 }, x = rank;
+	struct vfab_ep *ep = attach(rank);
+	struct vfab_comm *c = meet(ep, 4, TAG);
+
+	EQUAL(vfab_allreduce(c, &x, &x, 1, VFAB_U32, VFAB_SUM), 0);
+	EQUAL(x, 6);
+	sync_first(4, rank, 1);
+	if (rank != 3) {
+		vfab_comm_destroy(c);
+		sync_first(3, rank, 2);
+		EQUAL(vfab_comm_create(ep, ranks, 4, TAG, LONG, &c), -EINVAL);
+		CHECK(strstr(vfab_strerror(-EINVAL), "tag"));
+		EQUAL(vfab_comm_lost_rank(NULL), 3);
+	}
+	sync_first(4, rank, 3);
+	if (rank == 3) {
+		vfab_comm_destroy(c);
+		EQUAL(vfab_comm_create(ep, ranks, 4, TAG, LONG, &c), -EINVAL);
+	}
+	c = meet(ep, 4, TAG + 1);
+	x = rank * 10;
+	EQUAL(vfab_allreduce(c, &x, &x, 1, VFAB_U32, VFAB_SUM), 0);
+	EQUAL(x, 60);
+	vfab_comm_destroy(c);
+	vfab_close(ep);
+}
+
 static void other_call(uint32_t rank)
 {
 	struct vfab_ep *ep = attach(rank);
@@ -311,6 +369,61 @@ static void aborted(uint32_t rank)
 	vfab_close(ep);
 }
 
+/*
+ * Rings of a rank that is no member, @gap microseconds apart, while rank 0 waits
+ * for rank 1, which never comes: it aborts, or lets the time pass.
+ */
+static void foreign(uint32_t rank, const char *how, uint32_t gap, bool abort)
+{
+	static uint32_t turn;
+	struct vfab_comm *c = NULL;
+	struct vfab_ep *ep;
+	double t;
+
+	turn++;
+	setenv("VFAB_WAIT", how, 1);
+	ep = attach(rank);
+	sync_first(3, rank, 4 * turn);
+	if (rank < 2)
+		c = meet(ep, 2, TAG);
+	sync_first(3, rank, 4 * turn + 1);
+	if (rank == 2) {
+		while (board[1] < turn) {
+			EQUAL(vfab_ring(ep, 0, VFAB_VECTORS - 1), 0);
+			if (gap)
+				usleep(gap);
+		}
+	} else if (!rank) {
+		vfab_comm_set_timeout(c, abort ? LONG : VFAB_SECOND / 2);
+		t = now();
+		EQUAL(vfab_barrier(c), abort ? -ECONNRESET : -ETIMEDOUT);
+		CHECK(now() - t < bound);
+		EQUAL(vfab_comm_lost_rank(c), 1);
+		board[1] = turn;
+	} else {
+		usleep(300000);
+		if (abort)
+			vfab_comm_abort(c);
+		board_wait(1, turn);
+	}
+	sync_first(3, rank, 4 * turn + 2);
+	vfab_comm_destroy(c);
+	vfab_close(ep);
+	sync_first(3, rank, 4 * turn + 3);
+}
+
+static void foreign_rings(uint32_t rank)
+{
+	static const char *const how[] = { "block", "yield", "spin" };
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		foreign(rank, how[i], 20000, true);
+		foreign(rank, how[i], 0, true);
+		foreign(rank, how[i], 0, false);
+	}
+}
+
 static void late(uint32_t rank)
 {
 	struct vfab_ep *ep = attach(rank);
@@ -411,6 +524,8 @@ const struct test coll_tests[] = {
 	{ "allreduce_types", 4, types, 0 },
 	{ "barrier", RANKS, barriers, 0 },
 	{ "comm_churn", RANKS, churn, 0 },
+	{ "comm_many", 4, many, 0 },
+	{ "comm_reused_tag", 4, reused_tag, 0 },
 	{ "comm_other_call", 4, other_call, 0 },
 	{ "comm_other_group", 4, other_group, 0 },
 	{ "comm_kill_small", RANKS, dies_small, 1 },
@@ -418,6 +533,7 @@ const struct test coll_tests[] = {
 	{ "comm_kill_meeting", RANKS, dies_meeting, 1 },
 	{ "comm_evict", RANKS, evicted, 0 },
 	{ "comm_abort", RANKS, aborted, 0 },
+	{ "comm_foreign_rings", 3, foreign_rings, 0 },
 	{ "comm_timeout", 4, late, 0 },
 	{ "comm_cut_link", RANKS, cut_link, 0 },
 	{ "comm_cut_partition", RANKS, cut_partition, 0 },

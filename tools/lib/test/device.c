@@ -282,6 +282,33 @@ static void doorbells(uint32_t rank)
 	vfab_close(ep);
 }
 
+/* After its own end an endpoint rings and hears nobody, not even itself. */
+static void ended(uint32_t rank)
+{
+	struct vfab_ep *ep = attach(rank);
+	uint64_t count;
+
+	if (rank) {
+		board[1] = 1;
+		board_wait(0, 1);
+		EQUAL(vfab_count(ep, 3), 1);
+		vfab_close(ep);
+		return;
+	}
+	board_wait(1, 1);
+	EQUAL(vfab_ring(ep, 0, 3), 0);
+	EQUAL(vfab_ring(ep, 1, 3), 0);
+	count = 0;
+	EQUAL(vfab_wait(ep, 3, &count, NULL, 0), 0);
+	EQUAL(count, 1);
+	EQUAL(vfabctl("endpoint evict %s/ep0", domain), 0);
+	EQUAL(vfab_ring(ep, 0, 3), -ENODEV);
+	EQUAL(vfab_ring(ep, 1, 3), -ENODEV);
+	EQUAL(vfab_wait(ep, 3, &count, NULL, 0), -ENODEV);
+	board[0] = 1;
+	vfab_close(ep);
+}
+
 static void view(uint32_t rank)
 {
 	struct vfab_ep *ep = attach(rank);
@@ -323,6 +350,7 @@ const struct test device_tests[] = {
 	{ "open", 1, opening, 0 },
 	{ "window", 2, windows, 0 },
 	{ "doorbell", 2, doorbells, 0 },
+	{ "ended", 2, ended, 0 },
 	{ "view", 2, view, 0 },
 	{ 0 }
 };

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * A fuzzer of topology files, for clang's libFuzzer. How to use, by example:
+ *
+ *	make -C tools fuzz
+ *	mkdir corpus && cp tools/profiles/[a-z]*.yaml corpus/
+ *	VFAB_PROFILE_PATH=tools/profiles build/tools/test/topofuzz -max_total_time=600 corpus
+ *
+ * What loads must come back from its own dump, and can be measured.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "topo.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct topo *t)
+{
+	char err[TOPO_ERR_LEN], *text = NULL;
+	struct topo_summary s;
+	struct topo back;
+	size_t len = 0;
+	FILE *to;
+
+	to = open_memstream(&text, &len);
+	if (!to)
+		return;
+	if (topo_dump(t, to))
+		abort();
+	fclose(to);
+	if (topo_load_text("dump", text, len, NULL, &back, err, sizeof(err)) ||
+	    !topo_equal(t, &back))
+		abort();
+	topo_free(&back);
+	free(text);
+	if (topo_measure(t, &s))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char err[TOPO_ERR_LEN] = "";
+	struct topo t;
+
+	if (topo_load_text("f", data, size, NULL, &t, err, sizeof(err))) {
+		if (!*err)
+			abort();
+		return 0;
+	}
+	/* Larger ones are right for the same reasons, and slow */
+	if (t.nlinks <= 4096)
+		check(&t);
+	topo_free(&t);
+	return 0;
+}
