@@ -100,12 +100,16 @@ try "an option given twice" 2 '--size is given twice' domain create d1 --size 1 
 try "a flag with a value" 2 '--force takes no value' domain delete d1 --force=yes
 try "an ambiguous option" 2 'may be --' domain create d1 --size 1 --p 3
 try "an argument too many" 2 'argument "junk" is one too many' domain show d1 junk
-try "an argument missing" 2 'an argument is missing' domain delete
-try "an argument missing after another" 2 'missing after "dom0/sw3"' switch set dom0/sw3
+try "an argument missing" 2 'a domain is missing' domain delete
+try "an argument missing after another" 2 'up or down is missing after "dom0/sw3"' switch set dom0/sw3
+try "a switch missing" 2 'a switch such as dom0/sw3 is missing' switch set
+try "an alternative missing" 2 'or drop is missing after "3"' route set d1 3
+try "a word missing" 2 'evict is missing after' endpoint set d1/ep3
 
 try "create: no size" 2 '--size 1 to 1024' domain create d1
 try "create: size above" 2 \
 	'vfabctl: domain "d1": world size 2000 is above the limit 1024' domain create d1 --size 2000
+try "create: two names" 2 'the name is given twice' domain create d1 --name d2 --size 8
 try "create: size below" 2 'world size 0 is below the limit 1' domain create d1 --size 0
 try "create: size negative" 2 'world size "-1" is not a number of 1 to 1024' domain create --size -1
 try "create: size hexadecimal" 2 '"0x10" is not a number' domain create --size 0x10
@@ -181,7 +185,8 @@ try "window show: rank twice" 2 'given twice' window show d1/ep3 --rank 4
 try "window show: handle" 2 'is not a number of 64 bits' window show d1 --handle 0xg
 try "switch set: state" 2 '"off" is not down or up' switch set d1/sw3 off
 try "port set: address" 2 'use one such as dom0/ep5/p3 or dom0/sw3/p5' port set d1/ep3 up
-try "link set: state" 2 '"sideways" is not down, up, drain' link set d1/ep3 sideways
+try "link set: state" 2 '"sideways" is not down, up, drain, restore, degrade or flap' link set d1/ep3 sideways
+try "link set: no state" 2 'a state such as down is missing after "d1/ep3"' link set d1/ep3
 try "route show: destination" 2 'destination 1024 is above the limit 1023' \
 	route show d1 --dest 1024
 try "route show: destination without domain" 2 'wants a domain' route show --dest 5
@@ -190,8 +195,9 @@ try "route set: port" 2 'port 4096 is above' route set d1 5 via 4096
 try "route set: drop and more" 2 'one too many' route set d1 5 drop 3
 try "route set: what" 2 '"to" is not via or drop' route set d1 5 to 3
 try "route trace: source" 2 'source "a"' route trace d1 a 3
-try "route trace: destination missing" 2 'missing after "3"' route trace d1 3
-try "topo: no domain" 2 'an argument is missing' topo
+try "route trace: destination missing" 2 'a destination rank is missing after "3"' route trace d1 3
+try "route trace: addresses" 2 '"rack/ep0" is not a domain: give D SRC DST' route trace rack/ep0 rack/ep1
+try "topo: no domain" 2 'a domain is missing' topo
 try "topo: graph as JSON" 2 '--dot goes without' topo d1 --dot -j
 try "monitor: count" 2 'count 0 is below the limit 1' monitor --count 0
 try "monitor: timeout" 2 'timeout "1,5"' monitor --timeout 1,5
@@ -204,31 +210,43 @@ vfabctl domain show "$(printf 'a\033[31mb\302\233c\377')" >"$out" 2>"$err"
 check "control characters in arguments are escaped" \
 	grep -qF '"a\x1b[31mb\xc2\x9bc\xff"' "$err"
 
-# What help names, completion knows
-# completes WORDS...: the last one is offered after those before it
+# What help names, completion knows; where the module is not needed
+# completes TOOL WORDS...: the last one is offered after those before it, for what
+# of it comes before a ^, if there is one
 cat >"$tmp/completes" <<'END'
-. "$1"
-shift
-COMP_WORDS=(vfabctl "${@:1:$#-1}" "")
-COMP_CWORD=$#
+tool=$1
+. "$2/$tool/completion.bash"
+shift 2
 last=${!#}
+COMP_WORDS=("$tool" "${@:1:$#-1}" "")
+COMP_CWORD=$#
 [[ $last != --* ]] || COMP_WORDS[COMP_CWORD]=--
-_vfabctl vfabctl "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
-[[ " ${COMPREPLY[*]} " == *" $last "* ]]
+[[ $last != *^* ]] || COMP_WORDS[COMP_CWORD]=${last%^*}
+"_$tool" "$tool" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+[[ " ${COMPREPLY[*]} " == *" ${last/^} "* ]]
 END
 # shellcheck disable=SC2317 # called by check
 completes() {
-	bash "$tmp/completes" "$top/tools/vfabctl/completion.bash" "$@"
+	completes_tool=$1
+	shift
+	bash "$tmp/completes" "$completes_tool" "$top/tools" "$@"
 }
 while read -r object verb; do
-	check "completion of $object${verb:+ $verb}" completes "$object" ${verb:+"$verb"}
+	check "completion of $object${verb:+ $verb}" completes vfabctl "$object" ${verb:+"$verb"}
 	# shellcheck disable=SC2086 # there may be no verb
 	for option in $(vfabctl "$object" $verb --help | grep -o -e '--[a-z][a-z-]*' | sort -u); do
-		check "completion of $object${verb:+ $verb} $option" completes "$object" $verb "$option"
+		check "completion of $object${verb:+ $verb} $option" completes vfabctl "$object" $verb "$option"
 	done
 done <<END
 $verbs
 END
+check "completion of an object's short name" completes vfabctl ep evict
+check "completion of vfabrun" completes vfabrun --domain
+check "completion of vfabrun: after an option's value" completes vfabrun -n 3 --label
+check "completion of vfabrun: the program" completes vfabrun --domain rack prin^tf
+check "completion of vfabperf" completes vfabperf doorbell
+check "completion of vfabperf coll" completes vfabperf coll allreduce
+check "completion of vfabperf coll: options" completes vfabperf coll allreduce --warmup_iters
 
 if vfabctl system show >/dev/null 2>&1; then
 	echo "# the module is loaded: what is said without it is not tried"

@@ -16,6 +16,7 @@ check "no domain prints nothing" [ ! -s "$out" ]
 json "no endpoint" '. == []' endpoint show
 try "an object alone shows" 0 '' domain
 try "an unknown domain" 1 'vfabctl: domain "d1": no such domain' domain show d1
+check "it says which there are" said "'vfabctl domain show' lists them"
 try "nothing is no empty list" 1 'no such domain' -j domain show d1
 try "an unknown id" 1 'vfabctl: domain "dom0": no such domain' domain show dom0
 
@@ -39,6 +40,8 @@ try "domain create: the zero uuid" 1 'the zero UUID' \
 	domain create d2 --size 8 --uuid 00000000-0000-0000-0000-000000000000
 json "domain create: as JSON, with defaults" '.[0] | .size == 1 and .planes == 18
 	and .mode == "0600" and .uid == 0 and .peer_death == "revoke"' domain add --size 1
+json "domain create: --name" '.[0].name == "named"' domain create --name named --size 1
+json "domain delete: as JSON" '. == []' domain delete named
 json "a domain without a name" '.[1] | .name == .address' domain list
 try "domain delete: by id" 0 '' domain del "$(jq '.[1].id' "$out")"
 check "it prints nothing" [ ! -s "$out" ]
@@ -57,6 +60,8 @@ try "domain set: unknown" 1 'no such domain' domain set nobody --mem-limit 1G
 # wait
 try "domain wait: ready" 0 '' domain wait d1 --for ready --timeout 5
 try "wait: ready" 0 '' wait d1
+json "wait: as JSON" '. == []' wait d1
+json "domain set: as JSON" '. == []' domain set d1 --retry-timeout 0
 try "wait: not ready, no such domain" 3 'not ready after 0.2 s: there is no such domain' \
 	wait nobody --timeout 0.2
 nobody vfabctl wait d1 --timeout 0 >"$out" 2>"$err"

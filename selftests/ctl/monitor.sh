@@ -69,6 +69,7 @@ check "monitor: attached and detached" jq -es '.[2] | .object == "endpoint" and 
 check "monitor: why it was detached" jq -es '.[3] | .action == "detached" and .rank == 11
 	and .reason == "exit" and (has("pid") or has("comm") | not)' "$out"
 
+try "monitor: a domain that is not there" 1 'no such domain' monitor nosuch
 try "monitor: nothing in time" 0 '' monitor --timeout 0.1
 try "monitor: too few in time" 3 '0 of 3 events came in 0.1 s' monitor --count 3 --timeout 0.1
 

@@ -76,7 +76,7 @@ try "check: a real pod" 1 'a domain holds 1024: the largest slice of it is ' \
 	profile check torus:16x20x28
 try "check: dimensions" 1 'such as torus:8x8x8' profile check torus:8x8x
 try "check: dimensions of another" 1 'only a torus takes dimensions' profile check mi300x-8:8
-try "check: nothing" 2 'an argument is missing' profile check
+try "check: nothing" 2 'FILE or NAME is missing' profile check
 try "check: a file that is not there" 2 'cannot open it: No such file' profile check ./nothing.yaml
 
 cat >"$tmp/pair.yaml" <<END

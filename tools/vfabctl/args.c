@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "vfabctl.h"
 
@@ -66,6 +67,65 @@ static void short_options(struct ctx *c, const char *arg)
 	}
 }
 
+/* "{via PORT | drop}" or "up|down" in words */
+static const char *alternatives(const char *from, size_t len)
+{
+	static char text[96];
+	size_t i, n = 0;
+
+	for (i = 0; i < len && n < sizeof(text) - 5; i++)
+		if (from[i] == '|')
+			n += sprintf(text + n, i && from[i - 1] == ' ' ? "or" : " or ");
+		else if (!strchr("{}", from[i]))
+			text[n++] = from[i];
+	text[n] = 0;
+	return text;
+}
+
+/* The @n-th argument of a usage line that may not be left out, or "". */
+static const char *wanted(const char *args, int n)
+{
+	size_t len;
+
+	for (; *args; args += len, args += strspn(args, " ")) {
+		len = strcspn(args, *args == '[' ? "]" : *args == '{' ? "}" : " ");
+		if (strchr("[{", *args))
+			len++;
+		if (!strchr("[-", *args) && !n--)
+			return alternatives(args, len);
+	}
+	return "";
+}
+
+static void missing(struct ctx *c, int n, const char **pos) __attribute__((noreturn));
+
+static void missing(struct ctx *c, int n, const char **pos)
+{
+	static const char *const words[][2] = {
+		{ "D", "a domain" },
+		{ "D/partN", "a partition such as dom0/part1" },
+		{ "D/epR", "an endpoint such as dom0/ep5" },
+		{ "D/swK", "a switch such as dom0/sw3" },
+		{ "D or D/swK or D/epR", "a domain, switch or endpoint" },
+		{ "STATE", "a state such as down" },
+		{ "SRC", "a source rank" },
+		{ "DST", "a destination rank" },
+		{ "DEST", "a destination rank" },
+	};
+	const char *what;
+	size_t i;
+
+	if (n && !strcmp(wanted(c->verb->args, 0), "D") && strchr(pos[0], '/'))
+		usage(c, "\"%s\" is not a domain: give %s", escaped(pos[0]), c->verb->args);
+	what = wanted(c->verb->args, n);
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(what, words[i][0]))
+			what = words[i][1];
+	if (n)
+		usage(c, "%s is missing after \"%s\"", what, escaped(pos[n - 1]));
+	usage(c, "%s is missing", what);
+}
+
 /**
  * args_parse - sort the arguments of a verb into options and positions
  * @opts: may be NULL
@@ -101,10 +161,8 @@ int args_parse(struct ctx *c, int argc, char **argv, const struct opt *opts,
 		else
 			pos[n++] = arg;
 	}
-	if (n < min && n)
-		usage(c, "an argument is missing after \"%s\"", escaped(pos[n - 1]));
 	if (n < min)
-		usage(c, "an argument is missing");
+		missing(c, n, pos);
 	return n;
 }
 

@@ -9,6 +9,13 @@ _vfabctl_domains() {
 	vfabctl -j domain show 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p'
 }
 
+# _vfabctl_addresses OBJECT ADDRESS: those that OBJECT show lists below ADDRESS, its
+# domain written as there
+_vfabctl_addresses() {
+	vfabctl -j "$1" show "$2" 2>/dev/null | tr ',{' '\n\n' |
+		sed -n "s,^\"address\":\"[^/]*\\(/.*\\)\"\$,${2%%/*}\\1,p"
+}
+
 # _vfabctl_verbs OBJECT
 _vfabctl_verbs() {
 	case $1 in
@@ -27,7 +34,7 @@ _vfabctl_verbs() {
 _vfabctl_options() {
 	case "$1 $2" in
 	"domain create")
-		echo --size --profile --topology --set --planes --nodes --partitions --rate --latency --uuid --mode --user --group \
+		echo --name --size --profile --topology --set --planes --nodes --partitions --rate --latency --uuid --mode --user --group \
 			--peer-death --retry-timeout --mem-limit ;;
 	"domain set")		echo --peer-death --retry-timeout --mem-limit ;;
 	"domain delete"|"channel delete"|"partition deactivate") echo --force ;;
@@ -54,16 +61,37 @@ _vfabctl_parts() {
 	endpoint)	echo ep node ;;
 	window)		echo ep ;;
 	node|export)	echo node ;;
-	switch|route)	echo sw ;;
-	port)		echo ep sw ;;
+	switch)		echo sw ;;
+	port|route)	echo ep sw ;;
 	link)		echo ep node sw ;;
 	esac
 }
 
+# _vfabctl_address OBJECT CUR: addresses that go on as CUR does
+_vfabctl_address() {
+	local domain=${2%%/*} rest=${2#*/} part
+
+	case $rest in
+	*/*)
+		case $1 in
+		port|link) _vfabctl_addresses port "$domain/${rest%%/*}" ;;
+		channel) _vfabctl_addresses channel "$domain/${rest%%/*}" ;;
+		esac
+		return ;;
+	esac
+	for part in $(_vfabctl_parts "$1"); do
+		case $rest in
+		ep*)	[ "$part" != ep ] || _vfabctl_addresses endpoint "$domain" ;;
+		sw*)	[ "$part" != sw ] || _vfabctl_addresses switch "$domain" ;;
+		node*)	[ "$part" != node ] || _vfabctl_addresses node "$domain" ;;
+		part*)	[ "$part" != part ] || _vfabctl_addresses partition "$domain" ;;
+		*)	echo "$domain/$part" ;;
+		esac
+	done
+}
+
 # _vfabctl_position OBJECT VERB N CUR: the N-th positional argument
 _vfabctl_position() {
-	local part
-
 	case "$1 $2 $3" in
 	"domain create 1"|"system show 1")	;;
 	"system set 1")		echo netns ;;
@@ -74,13 +102,10 @@ _vfabctl_position() {
 	"route set 3")		echo via drop ;;
 	profile*)	vfabctl -j profile list 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p' ;;
 	*" 1")
-		if [[ $4 != */* ]]; then
-			_vfabctl_domains
-			return
-		fi
-		for part in $(_vfabctl_parts "$1"); do
-			echo "${4%%/*}/$part"
-		done ;;
+		case $4 in
+		*/*)	_vfabctl_address "$1" "$4" ;;
+		*)	_vfabctl_domains ;;
+		esac ;;
 	esac
 }
 
@@ -96,6 +121,10 @@ _vfabctl() {
 			if [ -z "$object" ]; then
 				object=${COMP_WORDS[i]}
 				case $object in
+				part)	object=partition ;;
+				ep)	object=endpoint ;;
+				sw)	object=switch ;;
+				ch)	object=channel ;;
 				topo|monitor|export|wait) verb=- ;;
 				esac
 			elif [ -z "$verb" ]; then
@@ -136,6 +165,10 @@ _vfabctl() {
 		words=$(_vfabctl_position "$object" "$verb" $((position + 1)) "$cur")
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
-	[[ ${COMPREPLY[0]-} != */* && ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null
+	# More follows "rack/ep", "attached=", and the endpoint of a port or link
+	case $object:${COMPREPLY[0]-} in
+	port:*/*/*[0-9]|link:*/*/*[0-9]) ;;
+	*=|*/*[!0-9]|port:*/*|link:*/*) compopt -o nospace 2>/dev/null ;;
+	esac
 }
 complete -F _vfabctl vfabctl

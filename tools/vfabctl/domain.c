@@ -180,7 +180,7 @@ static void load_topology(struct ctx *c, const char *profile, const char *file,
 static int create(struct ctx *c, int argc, char **argv)
 {
 	const char *size = NULL, *planes = NULL, *uuid = NULL, *mode = NULL;
-	const char *user = NULL, *group = NULL, *rate = NULL, *latency = NULL;
+	const char *name = NULL, *user = NULL, *group = NULL, *rate = NULL, *latency = NULL;
 	const char *profile = NULL, *file = NULL, *nodes = NULL, *parts = NULL;
 	int64_t v_size = -1, v_planes = -1, v_mode = -1, v_user = -1, v_group = -1;
 	int64_t v_rate = -1, v_latency = -1, v_nodes = -1, v_parts = -1;
@@ -188,6 +188,7 @@ static int create(struct ctx *c, int argc, char **argv)
 	struct topo topo = { .world = 0 };
 	char *sets[MAX_SETS + 1];
 	const struct opt opts[] = {
+		{ "name", &name, NULL },
 		{ "size", &size, NULL },
 		{ "profile", &profile, NULL },
 		{ "topology", &file, NULL },
@@ -213,10 +214,14 @@ static int create(struct ctx *c, int argc, char **argv)
 
 	argc = args_sets(c, argc, argv, sets);
 	args_parse(c, argc, argv, opts, 0, 1, pos);
-	if (pos[0]) {
-		arg_name(c, "name", pos[0]);
-		about(c, "domain \"%s\"", pos[0]);
-		if (is_domain_id(pos[0], strlen(pos[0]), &id))
+	if (name && pos[0])
+		usage(c, "the name is given twice");
+	if (pos[0])
+		name = pos[0];
+	if (name) {
+		arg_name(c, "name", name);
+		about(c, "domain \"%s\"", name);
+		if (is_domain_id(name, strlen(name), &id))
 			usage(c, "such names are kept for domain ids: choose another or none");
 	} else {
 		about(c, "new domain");
@@ -259,8 +264,8 @@ static int create(struct ctx *c, int argc, char **argv)
 		v_parts = part_mode_of(c, &topo);
 
 	req = request(c, VFAB_CMD_DOMAIN_CREATE, NULL);
-	if (pos[0])
-		mnl_attr_put_strz(req, VFAB_A_DOMAIN_NAME, pos[0]);
+	if (name)
+		mnl_attr_put_strz(req, VFAB_A_DOMAIN_NAME, name);
 	if (uuid)
 		mnl_attr_put(req, VFAB_A_UUID, sizeof(v_uuid), v_uuid);
 	if (!topo.world)
@@ -330,6 +335,8 @@ const struct verb domain_verbs[] = {
 	  "('vfabctl profile list'), with all links up and one partition that holds every\n"
 	  "endpoint, and print it.\n"
 	  "\n"
+	  "  --name NAME          the same as NAME: a letter or digit, and up to 31 more,\n"
+	  "                       '_', '.' or '-' (domN)\n"
 	  "  --profile P          such as gb200-nvl72 or torus:4x4x4\n"
 	  "  --topology FILE      see vfabric-topology(5)\n"
 	  "  --set KEY=N          change a parameter of either; may be repeated\n"
@@ -339,8 +346,8 @@ const struct verb domain_verbs[] = {
 	  "  --partitions KIND    default: one of all endpoints; none: endpoints are in none\n"
 	  "                       until one is created; hgx15: the 15 fixed ones of a board of\n"
 	  "                       8 GPUs, see 'vfabctl partition activate'\n"
-	  "  --rate MBPS          of a link, 10^6 bytes per second and direction\n"
-	  "  --latency NS         of a path, one way, in nanoseconds\n"
+	  "  --rate MBPS          of a link, 10^6 bytes per second and direction (50000)\n"
+	  "  --latency NS         of a path, one way, in nanoseconds (700)\n"
 	  "  --uuid UUID          random if it is not given\n"
 	  "  --mode MODE          of the device files, octal (0600)\n"
 	  "  --user USER          owner of the device files, name or number (0)\n"

@@ -110,7 +110,7 @@ static void general_help(void)
 {
 	const struct object *o;
 
-	puts("usage: vfabctl [OPTIONS] OBJECT VERB ARGUMENTS\n"
+	puts("usage: vfabctl [OPTIONS] OBJECT [VERB] ARGUMENTS\n"
 	     "       vfabctl OBJECT [VERB] --help\n"
 	     "\n"
 	     "Look at and change scale-up memory fabrics.\n"
@@ -127,8 +127,9 @@ static void general_help(void)
 	     "\n"
 	     "Objects are addressed as dom0, dom0/ep5, dom0/ep5/p3, dom0/sw3, dom0/sw3/p5\n"
 	     "dom0/part1, dom0/part1/ch3 and dom0/node3; instead of dom0, the domain's name\n"
-	     "or 0 will do. Objects and verbs may be abbreviated; add, del and list are\n"
-	     "create, delete and show.\n"
+	     "or 0 will do. Objects and verbs may be abbreviated; ep, sw, part and ch are\n"
+	     "endpoint, switch, partition and channel, add, del and list (or ls) are create,\n"
+	     "delete and show. Without a verb, an object is shown.\n"
 	     "\n"
 	     "exit status: 0 done, 1 refused or the answer is no, 2 wrong usage, no\n"
 	     "module, or the output was lost, 3 timed out");

@@ -207,7 +207,10 @@ static int monitor(struct ctx *c, int argc, char **argv)
 
 	c->lines = true;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	request(c, VFAB_CMD_DOMAIN_GET, NULL);	/* says whether the module is there */
+	request(c, VFAB_CMD_DOMAIN_GET, &a);	/* says whether the module is there */
+	ret = a.kind ? ask(c, NULL, NULL) : DONE;
+	if (ret)
+		return ret;
 	ret = vfab_nl_open(&events);
 	if (!ret)
 		ret = vfab_nl_subscribe(events);
@@ -226,10 +229,10 @@ static int monitor(struct ctx *c, int argc, char **argv)
 
 const struct verb monitor_verbs[] = {
 	{ "", monitor, "[D] [--timeout S] [--count N]",
-	  "Print each change of a domain, or of all, as it happens: the object's address,\n"
-	  "what happened, and why. JSON is one object per line. A line \"overflow\" says\n"
-	  "that events came faster than they were read; the domains' present state\n"
-	  "follows it.\n"
+	  "Print each change of a domain that is there, or of all, as it happens: the\n"
+	  "object's address, what happened, and why. JSON is one object per line. A line\n"
+	  "\"overflow\" says that events came faster than they were read; the domains'\n"
+	  "present state follows it.\n"
 	  "\n"
 	  "  --timeout S  end after S seconds\n"
 	  "  --count N    end after N events; with --timeout, exit status 3 if they do not\n"

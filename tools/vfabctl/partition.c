@@ -41,6 +41,16 @@ static int show(struct ctx *c, int argc, char **argv)
 	return a.kind == ADDR_PART ? ask(c, show_one, c) : ask_all(c, show_one, c);
 }
 
+/* The kernel says that one of them is not there, this says which. */
+static int members_in_range(struct ctx *c, const struct addr *a, const uint8_t ranks[RANK_BYTES])
+{
+	int last = VFAB_MAX_WORLD - 1;
+
+	while (last >= 0 && !(ranks[last / 8] >> last % 8 & 1))
+		last--;
+	return in_range(c, a, last);
+}
+
 static int create(struct ctx *c, int argc, char **argv)
 {
 	const char *name = NULL, *members = NULL;
@@ -53,6 +63,7 @@ static int create(struct ctx *c, int argc, char **argv)
 	struct nlmsghdr *req;
 	const char *pos[2];
 	struct addr a;
+	int ret;
 
 	args_parse(c, argc, argv, opts, 1, 2, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_PART);
@@ -62,8 +73,12 @@ static int create(struct ctx *c, int argc, char **argv)
 		a.part = arg_uint(c, "partition id", pos[1], 0, MAX_PARTITION);
 	if (name)
 		arg_name(c, "name", name);
-	if (members)
+	if (members) {
 		arg_ranks(c, "members", members, ranks);
+		ret = members_in_range(c, &a, ranks);
+		if (ret)
+			return ret;
+	}
 	req = request(c, VFAB_CMD_PARTITION_CREATE, &a);
 	if (name)
 		mnl_attr_put_strz(req, VFAB_A_PARTITION_NAME, name);
@@ -97,6 +112,7 @@ static int set(struct ctx *c, int argc, char **argv)
 	struct nlmsghdr *req;
 	const char *pos[1];
 	struct addr a;
+	int ret = DONE;
 
 	args_parse(c, argc, argv, opts, 1, 1, pos);
 	a = arg_addr(c, pos[0], ADDR_PART);
@@ -106,6 +122,12 @@ static int set(struct ctx *c, int argc, char **argv)
 		arg_ranks(c, "--add", add, adds);
 	if (del)
 		arg_ranks(c, "--del", del, dels);
+	if (add)
+		ret = members_in_range(c, &a, adds);
+	if (!ret && del)
+		ret = members_in_range(c, &a, dels);
+	if (ret)
+		return ret;
 	req = request(c, VFAB_CMD_PARTITION_SET, &a);
 	if (add)
 		put_ranks(req, VFAB_A_ADD_MEMBERS, adds);

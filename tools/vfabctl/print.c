@@ -160,10 +160,13 @@ void item_end(struct ctx *c)
 		c->out.comma = false;
 }
 
-/* After all is printed: what was begun is complete JSON, whatever happened. */
+/*
+ * After all is printed: what was begun is complete JSON, whatever happened, and
+ * who succeeds without a word prints an empty list.
+ */
 void out_finish(struct ctx *c, bool done)
 {
-	if (c->list && done)
+	if (done)
 		open_outermost(c);
 	if (c->out.opened) {
 		out_close(c, ']');

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include "vfabctl.h"
 
+/* What the last request was about; its kind may be 0 */
+static struct addr asked;
+
 /* The first request opens the socket; without a module, that is the end. */
 struct nlmsghdr *request(struct ctx *c, uint8_t cmd, const struct addr *a)
 {
@@ -15,6 +18,7 @@ struct nlmsghdr *request(struct ctx *c, uint8_t cmd, const struct addr *a)
 		exit(USAGE);
 	}
 	req = vfab_nl_begin(c->nl, cmd);
+	asked = a ? *a : (struct addr){ 0 };
 	if (!a || !a->kind)
 		return req;
 	if (*a->name)
@@ -47,11 +51,76 @@ void put_ranks(struct nlmsghdr *req, uint16_t attr, const uint8_t ranks[RANK_BYT
 	mnl_attr_put(req, attr, len, ranks);
 }
 
+static struct nlmsghdr *request_domain(struct ctx *c, const struct addr *a)
+{
+	struct addr domain = *a;
+
+	domain.rank = -1;
+	domain.sw = -1;
+	domain.port = -1;
+	domain.part = -1;
+	domain.chan = -1;
+	domain.node = -1;
+	return request(c, VFAB_CMD_DOMAIN_GET, &domain);
+}
+
+struct limits {
+	uint32_t world, switches;
+};
+
+static int read_limits(const struct vfab_nl_msg *msg, void *data)
+{
+	struct limits *l = data;
+
+	l->world = get32(msg, VFAB_A_WORLD);
+	l->switches = get32(msg, VFAB_A_SWITCHES);
+	return 0;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && !strcmp(text + len - end_len, end);
+}
+
+/* "... is not below the domain's world size": 72, or 0 where it is unknown */
+static uint32_t limit_of(struct ctx *c, const char *refusal)
+{
+	bool switches = ends_in(refusal, "not below the domain's number of switches");
+	struct limits l = { 0 };
+
+	if (!asked.kind ||
+	    (!switches && !ends_in(refusal, "not below the domain's world size")))
+		return 0;
+	request_domain(c, &asked);
+	if (vfab_nl_do(c->nl, read_limits, &l))
+		return 0;
+	return switches ? l.switches : l.world;
+}
+
+/* What the kernel's sentence leaves to the tool: where to look, which limit. */
 static int status(struct ctx *c, int ret)
 {
+	const char *remedy = "";
+	char refusal[512];
+	uint32_t limit;
+
 	if (ret >= 0)
 		return ret;
-	error(c, "%s", vfab_nl_error(c->nl));
+	snprintf(refusal, sizeof(refusal), "%s", vfab_nl_error(c->nl));
+	limit = limit_of(c, refusal);
+	if (limit) {
+		error(c, "%s, %u", refusal, limit);
+		return REFUSED;
+	}
+	if (ends_in(refusal, "no such domain in this network namespace"))
+		remedy = ": 'vfabctl domain show' lists them";
+	else if (ends_in(refusal, "no such partition in this domain"))
+		remedy = ": 'vfabctl partition show' lists them";
+	else if (ret == -EEXIST && !strstr(refusal, ": "))
+		remedy = ": choose another";
+	error(c, "%s%s", refusal, remedy);
 	return REFUSED;
 }
 
@@ -97,16 +166,12 @@ static int check_bounds(const struct vfab_nl_msg *msg, void *data)
 int in_range(struct ctx *c, const struct addr *a, int64_t dest)
 {
 	struct bounds b = { .c = c, .rank = a->rank, .sw = a->sw };
-	struct addr domain = *a;
 
 	if (b.rank < dest)
 		b.rank = dest;
 	if (!a->kind || (b.rank < 0 && b.sw < 0))
 		return DONE;
-	domain.rank = -1;
-	domain.sw = -1;
-	domain.port = -1;
-	request(c, VFAB_CMD_DOMAIN_GET, &domain);
+	request_domain(c, a);
 	return ask(c, check_bounds, &b);
 }
 
