@@ -12,9 +12,15 @@ ifneq ($(KERNELRELEASE),)
 # kbuild was pointed at the top: see Kbuild
 else
 
+# kbuild and others would fail half-way, or work in another directory
+refusal := $(shell sh -c '. scripts/lib.sh' make 2>&1)
+ifneq ($(refusal),)
+$(error $(subst make: the,the,$(refusal)))
+endif
+
 KDIR ?= /lib/modules/$(shell uname -r)/build
-PREFIX ?= /usr/local
 TEST ?=
+INSTALL_MOD_PATH ?=
 
 all: tools
 
@@ -23,9 +29,9 @@ help:
 	@echo 'make tools		the library and the tools, into build/tools'
 	@echo 'make modules [KDIR=...]	vfabric.ko for the running kernel, or for the headers in KDIR'
 	@echo 'make modules_install	that, into /lib/modules (as root)'
-	@echo 'make install		library, tools, headers, man pages; PREFIX=$(PREFIX), DESTDIR'
+	@echo 'make install		library, tools, headers, man pages; PREFIX=/usr/local, DESTDIR'
 	@echo 'make dkms		register the module with DKMS (as root)'
-	@echo 'make check TEST=...	one group of tests only: scripts/check --help'
+	@echo 'make check TEST=...	some groups of tests only: scripts/check --help'
 	@echo 'make clean'
 
 demo:
@@ -44,25 +50,38 @@ tools:
 	@$(MAKE) --no-print-directory -C tools
 
 kdir-check:
-	@test -e $(KDIR)/Makefile || { echo "make: no kernel headers in $(KDIR): install linux-headers-$$(uname -r), or give KDIR=" >&2; exit 2; }
+	@test -e "$(KDIR)/Makefile" || { echo "make: no kernel headers in $(KDIR): install linux-headers-$$(uname -r), or give KDIR=" >&2; exit 2; }
 
 modules: kdir-check
 	@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/kmod modules
 
-modules_install: modules
-	@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/kmod modules_install
-	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $$(modinfo -F vermagic kmod/vfabric.ko | cut -d' ' -f1)
+# A kernel that signs its modules as they are installed does so with a key that
+# its headers do not hold: unless it is there, do not try.
+sign_key = $(shell sed -n 's/^CONFIG_MODULE_SIG_KEY="\(.*\)"$$/\1/p' $(KDIR)/.config 2>/dev/null)
+no_sign = $(if $(wildcard $(sign_key) $(KDIR)/$(sign_key)),,CONFIG_MODULE_SIG_ALL=)
+
+modules_install: kdir-check modules_place
+	@$(MAKE) --no-print-directory modules
+	@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR)/kmod $(no_sign) modules_install
+	@PATH=$$PATH:/usr/sbin:/sbin; depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
+		$$(modinfo -F vermagic kmod/vfabric.ko | cut -d' ' -f1)
+
+export INSTALL_MOD_PATH
+modules_place:
+	@sh -c '. scripts/lib.sh; can_install INSTALL_MOD_PATH "$$INSTALL_MOD_PATH/lib/modules" INSTALL_MOD_PATH=' make
 
 dkms:
 	@scripts/dkms
 
-install: tools
-	@$(MAKE) --no-print-directory -C tools install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+install:
+	@$(MAKE) --no-print-directory -C tools install
 
+# What kbuild leaves, too, without asking for a kernel's headers
 clean:
 	rm -rf build
-	@! test -e $(KDIR)/Makefile || $(MAKE) -s -C $(KDIR) M=$(CURDIR)/kmod clean
+	@rm -rf $(foreach d,. kmod,$(addprefix $(d)/,*.o *.ko *.mod *.mod.c .*.cmd .*.d .*.o .tmp_* \
+		Module.symvers modules.order))
 
-.PHONY: all help demo check check-mutants bench tools kdir-check modules modules_install dkms install clean
+.PHONY: all help demo check check-mutants bench tools kdir-check modules modules_place modules_install dkms install clean
 
 endif

@@ -26,6 +26,19 @@ die() {
 	exit "$die_status"
 }
 
+# plain_path PATH: one that make, kbuild, the shell and QEMU all take as it is
+plain_path() {
+	case $1 in
+	''|*[!A-Za-z0-9_./+@-]*) return 1 ;;
+	esac
+}
+
+plain_words="letters, digits and _ . / + @ -"
+
+# Before anything is done. Who has not set "here" is in the tree.
+plain_path "${here:-$PWD}" ||
+	die 2 "the path '$(dirname "${here:-$PWD/.}")' cannot be used by make, kbuild and QEMU: move the tree to one of $plain_words"
+
 # The comment that opens a script is its help.
 usage_from_header() {
 	sed -n '1d; /^#/!q; /SPDX-License/d; s/^# \{0,1\}//; p' "$0"
@@ -37,13 +50,34 @@ cache_dir() {
 		die 2 "no place to keep downloads: set HOME or VFABRIC_CACHE"
 	cache_dir=${VFABRIC_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/vfabric}
 	case $cache_dir in
-	*[[:space:]\#:,]*)
-		die 2 "cache directory '$cache_dir': make and QEMU cannot use this path, set VFABRIC_CACHE to one without spaces, '#', ':' and ','" ;;
 	/*) ;;
 	*) die 2 "cache directory '$cache_dir': set VFABRIC_CACHE to an absolute path" ;;
 	esac
+	plain_path "$cache_dir" ||
+		die 2 "cache directory '$cache_dir': make, kbuild and QEMU cannot use this path, set VFABRIC_CACHE to one of $plain_words"
 	mkdir -p "$cache_dir" 2>/dev/null ||
 		die 2 "cannot create $cache_dir: set VFABRIC_CACHE to a directory that you can write"
+}
+
+# can_install NAME DIR HINT [ROOT]: DIR, which the variable NAME says, may be
+# installed into, below ROOT
+can_install() {
+	case $2 in
+	/*) plain_path "$2" ;;
+	*) false ;;
+	esac || die 2 "$1 '$2' cannot be installed into: give an absolute path of $plain_words"
+	place=${4:-}$2
+	while [ ! -e "$place" ]; do
+		place=$(dirname "$place")
+	done
+	[ -w "$place" ] || die 2 "installing into ${4:-}$2 needs root, or give $3"
+}
+
+# can_be_loaded DIR: programs find the library in DIR, or it is said how
+can_be_loaded() {
+	[ "$(id -u)" != 0 ] || ldconfig
+	ldconfig -p | grep -q " $1/libvfab.so.1\$" ||
+		echo "programs find libvfab.so.1 if they are linked with -Wl,-rpath,$1"
 }
 
 # need_space DIR MB WHAT

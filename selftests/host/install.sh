@@ -32,8 +32,9 @@ result() {
 
 # As a clone would be: without what was built in the tree
 mkdir "$tmp/src"
-cp -r Makefile Kbuild kmod uapi tools Documentation COPYING LICENSES "$tmp/src/"
+cp -r Makefile Kbuild kmod uapi scripts tools Documentation COPYING LICENSES "$tmp/src/"
 find "$tmp/src/kmod" \( -name '*.o' -o -name '*.ko' -o -name '*.mod*' -o -name '.*.cmd' \) -delete
+(cd "$tmp/src" && find . -type f) | sort >"$tmp/sources"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
 parts=$(scripts/kernel path 6.12 --headers --release) || exit 2
@@ -47,13 +48,29 @@ result "make modules without headers says what to install" $? "$tmp/err"
 make -C "$tmp/src" modules_install KDIR="$headers" INSTALL_MOD_PATH="$tmp/root" >"$tmp/install.log" 2>&1 &&
 	ls "$tmp/root/lib/modules/$release"/updates/vfabric.ko* >/dev/null
 result "make modules_install INSTALL_MOD_PATH=" $? "$tmp/install.log"
+! grep -iE 'ssl|sign' "$tmp/install.log"
+result "it does not complain that it has no key to sign with" $? "$tmp/install.log"
+make -C "$tmp/src" clean >"$tmp/clean.log" 2>&1 &&
+	(cd "$tmp/src" && find . -type f) | sort | diff - "$tmp/sources" >>"$tmp/clean.log"
+result "make clean leaves the sources, without headers" $? "$tmp/clean.log"
 
 make -C "$tmp/src" install PREFIX=/usr DESTDIR="$tmp/root" >"$tmp/tools.log" 2>&1
 result "make install DESTDIR=" $? "$tmp/tools.log"
+make --no-print-directory -C "$tmp/src" install PREFIX=/usr DESTDIR="$tmp/root" >"$tmp/again.log" 2>&1 &&
+	[ "$(grep -c . "$tmp/again.log")" = 1 ] && grep -q '^installed below ' "$tmp/again.log"
+result "once more: nothing is built, and one line says what is there" $? "$tmp/again.log"
+# Git refuses root in another's tree: no commit to name, which is no reason to build
+mkdir "$tmp/nogit"
+printf '#!/bin/sh\nexit 128\n' >"$tmp/nogit/git"
+chmod 755 "$tmp/nogit/git"
+PATH=$tmp/nogit:$PATH make -C "$tmp/src" install PREFIX="$tmp/inst" >"$tmp/again.log" 2>&1 &&
+	! grep gcc "$tmp/again.log" && grep -q -- "-Wl,-rpath,$tmp/inst/lib" "$tmp/again.log"
+result "another PREFIX=: how programs find the library there is said" $? "$tmp/again.log"
 usr=$tmp/root/usr
 for f in bin/vfabctl bin/vfabrun bin/vfabperf lib/libvfab.so lib/libvfab.so.1 lib/libvfab.a \
 	 lib/pkgconfig/vfab.pc include/vfab.h include/vfab_nl.h include/linux/vfabric.h \
 	 include/linux/vfabric_netlink.h share/bash-completion/completions/vfabctl \
+	 share/bash-completion/completions/vfabrun share/bash-completion/completions/vfabperf \
 	 share/man/man1/vfabrun.1 share/man/man3/vfab_open.3 share/man/man4/vfabric.4 share/man/man5/vfabric-topology.5 \
 	 share/man/man7/vfabric.7 share/vfabric/profiles/gb200-nvl72.yaml; do
 	[ -s "$usr/$f" ] || echo "missing: $f"

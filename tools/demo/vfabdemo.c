@@ -135,21 +135,21 @@ static int run(enum phase phase, const char *what)
 }
 
 /* As the user would type it. */
-static int vfabctl(const char *object, const char *state)
+static int set(const char *kind, const char *object, const char *state)
 {
-	char *const argv[] = { "vfabctl", "link", "set", (char *)object,
+	char *const argv[] = { "vfabctl", (char *)kind, "set", (char *)object,
 			       (char *)state, NULL };
 	pid_t pid;
 	int st;
 
-	printf("$ vfabctl link set %s %s\n", object, state);
+	printf("$ vfabctl %s set %s %s\n", kind, object, state);
 	fflush(stdout);
 	if (posix_spawnp(&pid, demo.vfabctl, NULL, NULL, argv, environ) ||
 	    waitpid(pid, &st, 0) != pid)
 		return fail("%s: %s", demo.vfabctl, strerror(errno));
 	if (st)
-		return fail("%s link set %s %s did not succeed", demo.vfabctl,
-			    object, state);
+		return fail("%s %s set %s %s did not succeed", demo.vfabctl,
+			    kind, object, state);
 	return 0;
 }
 
@@ -227,7 +227,7 @@ static int plane_down(void)
 	say("traffic runs: all-reduces over %u paths from each rank to each",
 	    demo.planes);
 	snprintf(object, sizeof(object), "dom%u/sw%u", demo.id, demo.plane);
-	if (vfabctl(object, "down") || wait_for_traffic(demo.planes - 1))
+	if (set("switch", object, "down") || wait_for_traffic(demo.planes - 1))
 		return 1;
 	say("plane %u is down: the all-reduces go on", demo.plane);
 	say("the route view of each rank shows %u paths to each peer",
@@ -243,7 +243,7 @@ static int cut_off(void)
 
 	snprintf(object, sizeof(object), "dom%u/ep%u", demo.id, demo.cut);
 	before = now();
-	if (vfabctl(object, "down"))
+	if (set("link", object, "down"))
 		return 1;
 	after = now();
 	if (wait_all(been_through, "got its error", demo.timeout))
@@ -287,10 +287,10 @@ static int restore(void)
 	char object[48];
 
 	snprintf(object, sizeof(object), "dom%u/ep%u", demo.id, demo.cut);
-	if (vfabctl(object, "up"))
+	if (set("link", object, "up"))
 		return 1;
 	snprintf(object, sizeof(object), "dom%u/sw%u", demo.id, demo.plane);
-	if (vfabctl(object, "up") || run(RESTORE, "finished the all-reduces") ||
+	if (set("switch", object, "up") || run(RESTORE, "finished the all-reduces") ||
 	    wait_all(all_paths, "all its paths back", 0))
 		return 1;
 	say("restored: %u ranks again (%.2f s): %d all-reduces, each element right, over %u paths",
