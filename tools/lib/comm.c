@@ -529,6 +529,11 @@ uint32_t vfab_comm_size(const struct vfab_comm *c)
 	return c->size;
 }
 
+uint32_t vfab_comm_rank(const struct vfab_comm *c, uint32_t index)
+{
+	return index < c->size ? c->peer[index].rank : VFAB_RANK_ANY;
+}
+
 uint32_t vfab_comm_lost_rank(const struct vfab_comm *c)
 {
 	return c ? c->lost : lost_in_create;

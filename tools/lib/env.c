@@ -31,6 +31,20 @@ static int number(const char *name, const char *text, uint32_t max,
 	return 0;
 }
 
+/* Whether VFAB_WAIT, if it is there, is what vfabi_wait_init() knows. */
+int vfabi_env_wait(void)
+{
+	static const char *const words[] = { "auto", "spin", "yield", "block" };
+	const char *how = getenv("VFAB_WAIT");
+	size_t i;
+
+	for (i = 0; how && i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(how, words[i]))
+			return 0;
+	return how ? vfabi_fail(EINVAL, "VFAB_WAIT=\"%s\" is not auto, spin, yield or block",
+				how) : 0;
+}
+
 /* "0,4-7": which may not name a rank twice. */
 static int list(const char *name, const char *text, uint32_t *ranks,
 		uint32_t *n)
@@ -53,11 +67,15 @@ static int list(const char *name, const char *text, uint32_t *ranks,
 				goto bad;
 			b = strtoul(p, &end, 10);
 		}
-		if (b < a || b >= VFAB_MAX_WORLD)
+		if (b >= VFAB_MAX_WORLD)
+			return vfabi_fail(EINVAL, "%s=\"%s\": rank %lu is above the limit %u",
+					  name, text, b, VFAB_MAX_WORLD - 1);
+		if (b < a)
 			goto bad;
 		for (; a <= b; a++) {
 			if (seen[a]++)
-				goto bad;
+				return vfabi_fail(EINVAL, "%s=\"%s\" names rank %lu twice",
+						  name, text, a);
 			if (ranks)
 				ranks[*n] = a;
 			++*n;

@@ -40,7 +40,7 @@ static int closed(const char *path)
 	bool channel = sscanf(path, VFAB_DEV_DIR "/%u.%u.%u", &id, &part, &ch) == 3;
 
 	return vfabi_fail(EACCES,
-			  "%s: not yours to open: run as root, or let 'vfabctl %s create' give its device file to you (--user, --group, --mode)",
+			  "%s: not yours to open: run as root, let root chmod or chgrp the file, or give it away by --user, --group or --mode of 'vfabctl %s create'",
 			  path, channel ? "channel" : "domain");
 }
 
@@ -94,25 +94,39 @@ static const char *file_of(const char *domain)
 	return p;
 }
 
-static int default_partition(const struct dirent *d)
+/* Does a device file's name end so? "1" of a partition, "1.3" of a channel, "" */
+static bool is_of_partition(const char *file, const char *partition)
 {
-	return isdigit((unsigned char)*d->d_name) && !strchr(d->d_name, '.');
+	const char *dot = strchr(file, '.');
+
+	return *partition ? dot && !strcmp(dot + 1, partition) : !dot;
 }
 
-/* The domain of that name, or the only one where @name is NULL. */
-static int scan(const char *name, char *path, size_t len,
+static int any_device(const struct dirent *d)
+{
+	return isdigit((unsigned char)*d->d_name);
+}
+
+/*
+ * The file of a partition or channel ("1", "1.3"; "": the default partition) of
+ * the domain of that name, or of the only one where @name is NULL.
+ */
+static int scan(const char *name, const char *partition, char *path, size_t len,
 		struct vfab_info *info)
 {
+	const char *kind = strchr(partition, '.') ? "channel" : "partition";
+	int i, all, n = 0, fd = -1, closed = 0;
 	struct dirent **list;
-	int i, n, fd = -1, closed = 0;
 
-	n = scandir(VFAB_DEV_DIR, &list, default_partition, versionsort);
-	if (n < 0)
+	all = scandir(VFAB_DEV_DIR, &list, any_device, versionsort);
+	if (all < 0)
 		return open_path(VFAB_DEV_DIR "/", info);
-	for (i = 0; i < n && fd < 0; i++) {
-		snprintf(path, len, VFAB_DEV_DIR "/%s", list[i]->d_name);
-		if (!name && n > 1)
+	for (i = 0; i < all; i++)
+		n += is_of_partition(list[i]->d_name, partition);
+	for (i = 0; i < all && fd < 0; i++) {
+		if (!is_of_partition(list[i]->d_name, partition) || (!name && n > 1))
 			continue;
+		snprintf(path, len, VFAB_DEV_DIR "/%s", list[i]->d_name);
 		fd = open_path(path, info);
 		if (fd == -EACCES)
 			closed++;
@@ -121,7 +135,7 @@ static int scan(const char *name, char *path, size_t len,
 			fd = -1;
 		}
 	}
-	for (i = 0; i < n; i++)
+	for (i = 0; i < all; i++)
 		free(list[i]);
 	free(list);
 	if (fd >= 0 || (!name && n == 1))
@@ -137,26 +151,82 @@ static int scan(const char *name, char *path, size_t len,
 		return vfabi_fail(EACCES,
 				  "no domain \"%s\" among those you may open, and %d that you may not: try as root",
 				  name, closed);
+	if (*partition)
+		return vfabi_fail(ENOENT,
+				  "there is no domain \"%s\" with a %s %s: 'vfabctl %s show' lists them",
+				  name, kind, partition, kind);
 	return vfabi_fail(ENOENT,
 			  "there is no domain \"%s\", or it has no partition 0: 'vfabctl domain show' lists them, 'vfabctl partition create' or 'activate' makes the partition",
 			  name);
 }
 
+/*
+ * "rack/part1", "rack/part1/ch3", of which @rest is from the slash on: is it one?
+ * Then @name receives "rack" and @file "1" or "1.3", as is_of_partition() has it.
+ */
+static bool is_address(const char *domain, const char *rest, char name[PATH_MAX],
+		       char file[40])
+{
+	char part[16], channel[16] = "";
+	int end = 0;
+
+	if (sscanf(rest, "/part%15[0-9]%n/ch%15[0-9]%n", part, &end, channel, &end) < 1 ||
+	    rest[end] || rest == domain || *domain == '.')
+		return false;
+	snprintf(name, PATH_MAX, "%.*s", (int)(rest - domain), domain);
+	snprintf(file, 40, "%s%s%s", part, *channel ? "." : "", channel);
+	if (!strcmp(file, "0"))
+		*file = 0;
+	return true;
+}
+
+static int find_address(const char *name, const char *file, char *path, size_t len,
+			struct vfab_info *info)
+{
+	if (!file_of(name))
+		return scan(name, file, path, len, info);
+	snprintf(path, len, VFAB_DEV_DIR "/%s%s%s", file_of(name), *file ? "." : "", file);
+	return open_path(path, info);
+}
+
+/* "rack", "rack.1", "rack.1.3": a name may itself end so, and comes first. */
+static int find_name(const char *domain, char *path, size_t len,
+		     struct vfab_info *info)
+{
+	const char *end = domain + strlen(domain), *p;
+	char name[PATH_MAX];
+	int fd, dots;
+
+	for (dots = 0;; dots++) {
+		snprintf(name, sizeof(name), "%.*s", (int)(end - domain), domain);
+		fd = scan(name, *end ? end + 1 : "", path, len, info);
+		for (p = end; p > domain && isdigit((unsigned char)p[-1]);)
+			p--;
+		if (fd >= 0 || dots == 2 || p == end || p < domain + 2 || p[-1] != '.')
+			return fd;
+		end = p - 1;
+	}
+}
+
 static int find(const char *domain, char *path, size_t len,
 		struct vfab_info *info)
 {
-	const char *file;
+	char name[PATH_MAX], partition[40];
+	const char *slash, *file;
 
 	if (!domain)
 		domain = getenv("VFAB_DOMAIN");
 	if (!domain || !*domain)
-		return scan(NULL, path, len, info);
-	file = file_of(domain);
-	if (!file && !strchr(domain, '/'))
-		return scan(domain, path, len, info);
-	if ((size_t)snprintf(path, len, "%s%s", file ? VFAB_DEV_DIR "/" : "",
-			     file ? file : domain) >= len)
+		return scan(NULL, "", path, len, info);
+	if (strlen(domain) >= len - sizeof(VFAB_DEV_DIR))
 		return vfabi_fail(ENAMETOOLONG, "\"%s\" is too long a path", domain);
+	slash = strchr(domain, '/');
+	file = file_of(domain);
+	if (!slash && !file)
+		return find_name(domain, path, len, info);
+	if (slash && is_address(domain, slash, name, partition))
+		return find_address(name, partition, path, len, info);
+	snprintf(path, len, "%s%s", file ? VFAB_DEV_DIR "/" : "", file ? file : domain);
 	return open_path(path, info);
 }
 
@@ -198,8 +268,9 @@ static int attach(struct vfab_ep *ep, uint32_t rank)
 					  ep->info.domain, ep->info.partition);
 		case EACCES:
 			return vfabi_fail(ret,
-					  "rank %u is not in partition %u of dom%u: see 'vfabctl partition show'",
-					  rank, ep->info.partition, ep->info.domain);
+					  "rank %u is not in partition %u of dom%u: see 'vfabctl partition show dom%u'",
+					  rank, ep->info.partition, ep->info.domain,
+					  ep->info.domain);
 		case EINVAL:
 			return vfabi_fail(ret, "rank %u is not one of dom%u's %u ranks",
 					  rank, ep->info.domain, ep->info.world);
@@ -222,6 +293,9 @@ int vfab_open(struct vfab_ep **out, const char *domain, uint32_t rank)
 	void *view;
 	int ret;
 
+	ret = vfabi_env_wait();
+	if (ret)
+		return ret;
 	if (rank == VFAB_RANK_ENV) {
 		ret = vfab_env_job(&rank, NULL, &n);
 		if (ret)

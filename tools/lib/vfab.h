@@ -66,10 +66,10 @@ const char *vfab_strerror(int err);
 
 /**
  * vfab_find - find a domain without attaching to it
- * @domain: a number, "dom" and a number, a name, or the path of a device file;
- *	a number may be followed by ".partition" or ".partition.channel".
- *	NULL: the environment variable VFAB_DOMAIN, else the only domain there
- *	is.
+ * @domain: a number, "dom" and a number, or a name, each of which may be
+ *	followed by the number of a partition, ".1" or "/part1", and of a channel
+ *	of it, ".1.3" or "/part1/ch3"; or the path of a device file. NULL: the
+ *	environment variable VFAB_DOMAIN, else the only domain there is.
  * @path: receives the path of the device file, or NULL
  * @len: bytes at @path
  * @info: receives what the file leads to, or NULL
@@ -100,7 +100,8 @@ int vfab_env_job(uint32_t *rank, uint32_t *ranks, uint32_t *n);
  * @rank: a rank, VFAB_RANK_ANY for the lowest free one, or VFAB_RANK_ENV for
  *	the launcher's choice (VFAB_RANK_ANY if it made none)
  *
- * The file is opened close-on-exec. EBUSY: the rank is held.
+ * The file is opened close-on-exec. EBUSY: the rank is held. EINVAL: the domain
+ * has no such rank, or a variable of the environment makes no sense.
  */
 int vfab_open(struct vfab_ep **ep, const char *domain, uint32_t rank);
 
@@ -220,7 +221,8 @@ int vfab_wait(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
  *
  * Default: 20 us and none where the process may run on several CPUs, else 0
  * and 10. VFAB_WAIT=spin|yield|block|auto in the environment overrides
- * default and call: spin for ever, yield for ever, sleep at once, as said.
+ * default and call: spin for ever, yield for ever, sleep at once, as said;
+ * vfab_open() refuses any other value.
  */
 void vfab_wait_policy(struct vfab_ep *ep, int64_t spin, uint32_t yields);
 
@@ -327,6 +329,9 @@ uint32_t vfab_comm_index(const struct vfab_comm *comm);
 
 /* Size of the group. */
 uint32_t vfab_comm_size(const struct vfab_comm *comm);
+
+/* Rank in the domain of the one at a place of the group, VFAB_RANK_ANY behind its end. */
+uint32_t vfab_comm_rank(const struct vfab_comm *comm, uint32_t index);
 
 /**
  * vfab_comm_lost_rank - who broke the group

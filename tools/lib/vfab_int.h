@@ -45,6 +45,7 @@ int vfabi_fail(int err, const char *fmt, ...)
 const char *vfabi_errno(int err);
 
 /* vfab_open() and vfab_close() call these. */
+int vfabi_env_wait(void);
 int vfabi_bells_init(struct vfab_ep *ep);
 void vfabi_bells_exit(struct vfab_ep *ep);
 void vfabi_wait_init(struct vfab_ep *ep);

@@ -104,38 +104,46 @@ int vfab_window_free(struct vfab_ep *ep, struct vfab_mem *mem)
 	return ret == -ENOENT ? 0 : ret;
 }
 
+static int lookup_failed(struct vfab_ep *ep, uint32_t rank, uint64_t tag, int err)
+{
+	uint32_t domain = ep->info.domain;
+	struct vfab_peer p;
+
+	switch (err) {
+	case ENOENT:
+	case ETIMEDOUT:
+		if (!vfab_peer(ep, rank, &p) && p.state == VFAB_PEER_VACANT)
+			return vfabi_fail(err,
+					  "nothing is attached at rank %u%s: see 'vfabctl endpoint show dom%u/ep%u'",
+					  rank, err == ENOENT ? "" : " yet", domain, rank);
+		return vfabi_fail(err, "rank %u has no window of tag %llu%s", rank,
+				  (unsigned long long)tag, err == ENOENT ? "" : " yet");
+	case EHOSTUNREACH:
+		return vfabi_fail(err,
+				  "no route leads from rank %u to %u: see 'vfabctl route trace dom%u %u %u'",
+				  ep->info.rank, rank, domain, ep->info.rank, rank);
+	case EACCES:
+		return vfabi_fail(err,
+				  "rank %u is not in partition %u of dom%u: see 'vfabctl partition show dom%u'",
+				  rank, ep->info.partition, domain, domain);
+	case EINVAL:
+		if (rank >= ep->info.world)
+			return vfabi_fail(err, "rank %u is not one of dom%u's %u ranks",
+					  rank, domain, ep->info.world);
+		break;
+	}
+	return vfabi_fail(err, "looking for tag %llu of rank %u: %s",
+			  (unsigned long long)tag, rank, vfabi_errno(err));
+}
+
 int vfab_lookup(struct vfab_ep *ep, uint32_t rank, uint64_t tag,
 		int64_t timeout, uint64_t *handle)
 {
 	struct vfab_lookup l = { .rank = rank, .tag = tag };
-	int ret;
 
 	l.deadline = timeout ? vfabi_deadline(timeout) : 0;
-	if (ioctl(ep->fd, VFAB_IOC_LOOKUP, &l)) {
-		ret = errno;
-		switch (ret) {
-		case ENOENT:
-		case ETIMEDOUT:
-			return vfabi_fail(ret, "rank %u has no window of tag %llu%s",
-					  rank, (unsigned long long)tag,
-					  ret == ENOENT ? "" : " yet");
-		case EHOSTUNREACH:
-			return vfabi_fail(ret,
-					  "no route leads from rank %u to %u: see 'vfabctl route trace dom%u %u %u'",
-					  ep->info.rank, rank, ep->info.domain,
-					  ep->info.rank, rank);
-		case EINVAL:
-			if (rank >= ep->info.world)
-				return vfabi_fail(ret, "rank %u is not one of dom%u's %u ranks",
-						  rank, ep->info.domain,
-						  ep->info.world);
-			/* fall through */
-		default:
-			return vfabi_fail(ret, "looking for tag %llu of rank %u: %s",
-					  (unsigned long long)tag, rank,
-					  vfabi_errno(ret));
-		}
-	}
+	if (ioctl(ep->fd, VFAB_IOC_LOOKUP, &l))
+		return lookup_failed(ep, rank, tag, errno);
 	*handle = l.handle;
 	pthread_mutex_lock(&ep->lock);
 	ep->found = l;

@@ -65,6 +65,25 @@ static void refusals(uint32_t rank)
 	vfab_close(ep);
 }
 
+/* The group's own order */
+static void places(uint32_t rank)
+{
+	uint32_t ranks[] = { 3, 0, 2, 1 }, i;
+	struct vfab_ep *ep = attach(rank);
+	struct vfab_comm *c;
+
+	EQUAL(vfab_comm_create(ep, ranks, 4, TAG, LONG, &c), 0);
+	EQUAL(vfab_comm_size(c), 4);
+	for (i = 0; i < 4; i++)
+		EQUAL(vfab_comm_rank(c, i), ranks[i]);
+	EQUAL(vfab_comm_rank(c, vfab_comm_index(c)), rank);
+	EQUAL(vfab_comm_rank(c, 4), VFAB_RANK_ANY);
+	EQUAL(vfab_comm_rank(c, UINT32_MAX), VFAB_RANK_ANY);
+	EQUAL(vfab_barrier(c), 0);
+	vfab_comm_destroy(c);
+	vfab_close(ep);
+}
+
 /* Any bits: what matters is that all ranks get the same, and which. */
 static float noise(uint32_t rank, uint32_t i)
 {
@@ -520,6 +539,7 @@ static void cut_partition(uint32_t rank)
 
 const struct test coll_tests[] = {
 	{ "comm_refusals", 1, refusals, 0 },
+	{ "comm_places", 4, places, 0 },
 	{ "allreduce_floats", RANKS, floats, 0 },
 	{ "allreduce_types", 4, types, 0 },
 	{ "barrier", RANKS, barriers, 0 },

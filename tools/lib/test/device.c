@@ -85,6 +85,62 @@ static void channels(uint32_t rank)
 	CHECK(says(-ENOENT, "vfabctl partition create"));
 }
 
+/* A partition's device file, by each address that leads to it */
+static void find_partition(uint32_t rank)
+{
+	static const char *const formats[] = { "%s.77", "%s/part77" };
+	static const char *const channels[] = { "%s.77.3", "%s/part77/ch3" };
+	char id[16], dom[16], name[64], path[64];
+	const char *const names[] = { "parts", id, dom };
+	struct vfab_info info, other;
+	size_t i, k;
+
+	(void)rank;
+	EQUAL(vfabctl("domain create parts --size 2"), 0);
+	EQUAL(vfab_find("parts", NULL, 0, &info), 0);
+	snprintf(id, sizeof(id), "%u", info.domain);
+	snprintf(dom, sizeof(dom), "dom%u", info.domain);
+	EQUAL(vfab_find("parts.77", NULL, 0, NULL), -ENOENT);
+	CHECK(says(-ENOENT, "no domain \"parts\" with a partition 77"));
+	snprintf(name, sizeof(name), "%s/part77", dom);
+	EQUAL(vfab_find(name, NULL, 0, NULL), -ENOENT);
+	CHECK(says(-ENOENT, "vfabctl partition create"));
+	EQUAL(vfab_find("parts/part77/ch3", NULL, 0, NULL), -ENOENT);
+	CHECK(says(-ENOENT, "no domain \"parts\" with a channel 77.3"));
+	EQUAL(vfabctl("partition create parts 77"), 0);
+	EQUAL(vfabctl("channel create parts/part77 3"), 0);
+	for (i = 0; i < 3; i++) {
+		for (k = 0; k < 2; k++) {
+			snprintf(name, sizeof(name), formats[k], names[i]);
+			EQUAL(vfab_find(name, path, sizeof(path), &other), 0);
+			EQUAL(other.domain, info.domain);
+			EQUAL(other.partition, 77);
+			CHECK(strstr(path, ".77"));
+			snprintf(name, sizeof(name), channels[k], names[i]);
+			EQUAL(vfab_find(name, NULL, 0, &other), 0);
+			EQUAL(other.domain, info.domain);
+			EQUAL(other.partition, 77);
+			EQUAL(other.channel, 3);
+		}
+		snprintf(name, sizeof(name), "%s/part0", names[i]);
+		EQUAL(vfab_find(name, NULL, 0, &other), 0);
+		EQUAL(other.domain, info.domain);
+		EQUAL(other.partition, 0);
+	}
+	/* A name that ends as a partition's address does comes first */
+	EQUAL(vfabctl("domain create parts.77 --size 3"), 0);
+	EQUAL(vfab_find("parts.77", NULL, 0, &other), 0);
+	EQUAL(other.world, 3);
+	EQUAL(vfab_find("parts/part77", NULL, 0, &other), 0);
+	EQUAL(other.world, 2);
+	EQUAL(vfab_find("./part77", NULL, 0, NULL), -ENOENT);
+	CHECK(says(-ENOENT, "./part77 does not exist"));
+	EQUAL(vfab_find("parts.77.3", NULL, 0, &other), 0);
+	EQUAL(other.world, 2);
+	EQUAL(vfabctl("domain delete parts.77"), 0);
+	EQUAL(vfabctl("domain delete parts"), 0);
+}
+
 static void closed(uint32_t rank)
 {
 	struct vfab_info info;
@@ -102,6 +158,7 @@ static void closed(uint32_t rank)
 	snprintf(id, sizeof(id), "%u.0.9", info.domain);
 	EQUAL(vfab_find(id, NULL, 0, NULL), -EACCES);
 	CHECK(says(-EACCES, "channel create"));
+	CHECK(says(-EACCES, "chmod or chgrp"));
 	EQUAL(vfab_find(info.name, NULL, 0, NULL), -EACCES);
 }
 
@@ -145,6 +202,10 @@ static void env(uint32_t rank)
 	setenv("VFAB_RANK", "1x", 1);
 	EQUAL(vfab_env_job(&rank, ranks, &n), -EINVAL);
 	CHECK(says(-EINVAL, "VFAB_RANK"));
+	setenv("VFAB_RANK", "1", 1);
+	setenv("VFAB_RANKS", "0,4-7,5", 1);
+	EQUAL(vfab_env_job(&rank, ranks, &n), -EINVAL);
+	CHECK(says(-EINVAL, "names rank 5 twice"));
 }
 
 static void opening(uint32_t rank)
@@ -168,6 +229,12 @@ static void opening(uint32_t rank)
 	EQUAL(vfab_open(&b, domain, 5), 0);
 	vfab_close(b);
 	vfab_close(NULL);
+	setenv("VFAB_WAIT", "nonsense", 1);
+	EQUAL(vfab_open(&b, domain, 5), -EINVAL);
+	CHECK(says(-EINVAL, "VFAB_WAIT=\"nonsense\" is not auto, spin, yield or block"));
+	setenv("VFAB_WAIT", "block", 1);
+	EQUAL(vfab_open(&b, domain, 5), 0);
+	vfab_close(b);
 }
 
 static void windows(uint32_t rank)
@@ -216,6 +283,26 @@ static void windows(uint32_t rank)
 				  &theirs), -ENOENT);
 		board[0] = 2;
 	}
+	vfab_close(ep);
+}
+
+/* Who has no window, and why not */
+static void lookups(uint32_t rank)
+{
+	struct vfab_ep *ep = attach(rank);
+	uint64_t handle;
+
+	EQUAL(vfab_lookup(ep, 3, TAG, 0, &handle), -ENOENT);
+	CHECK(says(-ENOENT, "nothing is attached at rank 3:"));
+	EQUAL(vfab_lookup(ep, 3, TAG, VFAB_SECOND / 20, &handle), -ETIMEDOUT);
+	CHECK(says(-ETIMEDOUT, "nothing is attached at rank 3 yet"));
+	EQUAL(vfab_lookup(ep, rank, TAG, 0, &handle), -ENOENT);
+	CHECK(says(-ENOENT, "rank 0 has no window of tag 77"));
+	EQUAL(vfabctl("partition create %s 9 --members 5", domain), 0);
+	EQUAL(vfab_lookup(ep, 5, TAG, 0, &handle), -EACCES);
+	CHECK(says(-EACCES, "rank 5 is not in partition 0 of dom"));
+	EQUAL(vfabctl("partition set %s/part0 --add 5", domain), 0);
+	EQUAL(vfabctl("partition delete %s/part9", domain), 0);
 	vfab_close(ep);
 }
 
@@ -344,11 +431,13 @@ static void view(uint32_t rank)
 
 const struct test device_tests[] = {
 	{ "find", 1, find, 0 },
+	{ "find_partition", 1, find_partition, 0 },
 	{ "find_closed", 1, closed, 0 },
 	{ "channels", 1, channels, 0 },
 	{ "env", 1, env, 0 },
 	{ "open", 1, opening, 0 },
 	{ "window", 2, windows, 0 },
+	{ "lookup", 1, lookups, 0 },
 	{ "doorbell", 2, doorbells, 0 },
 	{ "ended", 2, ended, 0 },
 	{ "view", 2, view, 0 },
