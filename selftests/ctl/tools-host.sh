@@ -31,7 +31,7 @@ refuses() {
 	shift
 	"$@" >"$out" 2>"$err" </dev/null
 	[ $? = 2 ] && [ ! -s "$out" ] && said "$fragment" && grep -q "^$1: " "$err" &&
-		! grep -vq -e "^$1: " -e "^Try " "$err"
+		! grep -vq -e "^$1: " -e "^see '$1.*--help'\$" "$err"
 }
 
 for words in vfabrun vfabperf "vfabperf lat" "vfabperf bw" "vfabperf doorbell" "vfabperf coll"; do
@@ -42,17 +42,22 @@ for words in vfabrun vfabperf "vfabperf lat" "vfabperf bw" "vfabperf doorbell" "
 done
 for tool in vfabrun vfabperf; do
 	check "$tool --version" sh -c "$tool --version | grep -q '^$tool [0-9]'"
+	check "$tool -V" sh -c "$tool -V | grep -q '^$tool [0-9]'"
 	check "$tool --version: output that is lost" unwritten $tool --version
 done
 
-check "vfabrun: no program" refuses 'which program' vfabrun
+check "vfabrun: no program" refuses 'name a program' vfabrun
 check "vfabrun: processes" refuses 'not a number of processes, 1 to 1024' vfabrun -n 1025 true
 check "vfabrun: timeout" refuses 'not a number of seconds above 0, up to 1000000000' \
 	vfabrun --timeout nan true
 check "vfabrun: grace" refuses 'not a number of seconds' vfabrun --grace 1e10 true
 check "vfabrun: an unknown option" refuses "unrecognized option '--nosuch'" vfabrun --nosuch
 
-check "vfabperf: no command" refuses 'which command' vfabperf
+check "vfabperf coll: -e below -b" refuses 'the largest size, -e 4, is below the smallest, -b 8' \
+	vfabperf coll allreduce -b 8 -e 4
+check "vfabperf bw: -e below -b" refuses 'the largest size, -e 4, is below the smallest, -b 8' \
+	vfabperf bw -b 8 -e 4
+check "vfabperf: no command" refuses 'name a command' vfabperf
 check "vfabperf: an unknown command" refuses 'no command "fly"' vfabperf fly
 for words in lat bw doorbell "coll allreduce"; do
 	# shellcheck disable=SC2086 # several words

@@ -214,7 +214,7 @@ static int first_touch(struct bw *b)
 	t = now_ns();
 	p = map_memfd(TOUCH_BYTES);
 	if (!p)
-		return usage_error("no memfd of 64 MiB");
+		return setup_error("no memfd of 64 MiB");
 	memfd_faults = faults();
 	touch(p, TOUCH_BYTES);
 	memfd_faults = faults() - memfd_faults;
@@ -241,7 +241,7 @@ static int setup(struct bw *b)
 	int ret = 0;
 
 	if (r->size != 2)
-		return usage_error("bw runs between 2 ranks, not %u", r->size);
+		return setup_error("bw runs between 2 ranks, not %u", r->size);
 	if (!run_first(r)) {
 		ret = vfab_window_alloc(r->ep, b->to, TAG, VFAB_ACCESS_WRITE,
 					&b->mine);
@@ -254,7 +254,7 @@ static int setup(struct bw *b)
 		b->memfd = map_memfd(b->to);
 		b->local = malloc(b->to);
 		if (!b->memfd || !b->local)
-			return usage_error("out of memory");
+			return setup_error("out of memory");
 	}
 	return ret ? run_failed(r, "windows", ret) : 0;
 }
@@ -333,8 +333,11 @@ int bw_main(int argc, char **argv)
 			return ret;
 	}
 	if (optind + 1 < argc)
-		return usage_error("what is \"%s\"", argv[optind + 1]);
-	if (!b.from || b.from > b.to || b.to > MAX_BYTES || b.factor < 2 ||
+		return usage_error("argument \"%s\" is one too many", argv[optind + 1]);
+	if (b.from > b.to)
+		return usage_error("the largest size, -e %llu, is below the smallest, -b %llu",
+				   (unsigned long long)b.to, (unsigned long long)b.from);
+	if (!b.from || b.to > MAX_BYTES || b.factor < 2 ||
 	    !b.repeats || !b.turn_ns)
 		return usage_error("sizes are 1 to 1G, the factor 2 or more, the rest 1 or more");
 	ret = run_start(&b.run, &o, argv);

@@ -24,7 +24,7 @@ static const char usage[] =
 "over the iterations of the slowest rank's.\n"
 "\n"
 "Before the collective's name:\n"
-"  -n RANKS             ranks to start (default: all of the domain)\n"
+"  -n RANKS             ranks to start (default: all members of the partition)\n"
 "After it:\n"
 "  -b, --minbytes=SIZE  smallest size (default 8)\n"
 "  -e, --maxbytes=SIZE  largest size (default 512K)\n"
@@ -217,7 +217,7 @@ static int run_allreduce(struct coll *c)
 
 	if (posix_memalign((void **)&c->in, 4096, c->to) ||
 	    posix_memalign((void **)&c->out, 4096, c->to))
-		return usage_error("no memory for %llu bytes",
+		return setup_error("no memory for %llu bytes",
 				   (unsigned long long)c->to);
 	for (type = 0; type < VFAB_TYPES; type++) {
 		for (op = 0; op < VFAB_OPS; op++) {
@@ -408,7 +408,7 @@ static int parse(struct coll *c, struct options *o, int argc, char **argv)
 		if (!name)
 			break;
 		if (after)
-			return usage_error("what is \"%s\"", name);
+			return usage_error("argument \"%s\" is one too many", name);
 		c->run.command = name;
 		c->barrier = !strcmp(name, "barrier");
 		if (!c->barrier && strcmp(name, "allreduce") &&
@@ -417,8 +417,11 @@ static int parse(struct coll *c, struct options *o, int argc, char **argv)
 		optind++;
 	}
 	if (!after)
-		return usage_error("which collective: allreduce or barrier");
-	if (c->from > c->to || c->to > MAX_BYTES || (!c->step && c->factor < 2) ||
+		return usage_error("name a collective: allreduce or barrier");
+	if (c->from > c->to)
+		return usage_error("the largest size, -e %llu, is below the smallest, -b %llu",
+				   (unsigned long long)c->to, (unsigned long long)c->from);
+	if (c->to > MAX_BYTES || (!c->step && c->factor < 2) ||
 	    !c->iters || (!c->from && !c->step))
 		return usage_error("sizes are 1 to 4G, the factor 2 or more, iterations 1 or more");
 	return -1;
@@ -461,7 +464,7 @@ int coll_main(int argc, char **argv)
 		return ret;
 	c.times = calloc(c.iters, sizeof(*c.times));
 	if (!c.times)
-		return usage_error("out of memory");
+		return setup_error("out of memory");
 	if (run_first(&c.run)) {
 		ret = json_open(c.run.json);
 		if (ret > 0)

@@ -270,14 +270,14 @@ static int setup(struct bell *b)
 	int k;
 
 	if (b->run.size != 2)
-		return usage_error("doorbell runs between 2 ranks, not %u",
+		return setup_error("doorbell runs between 2 ranks, not %u",
 				   b->run.size);
 	b->peer = b->run.ranks[!b->run.index];
 	b->efd = eventfd(0, EFD_CLOEXEC);
 	for (k = 0; k < KINDS; k++) {
 		b->times[k] = calloc(b->iters * b->repeats, sizeof(double));
 		if (!b->times[k] || b->efd < 0)
-			return usage_error("out of memory or of files");
+			return setup_error("out of memory or of files");
 	}
 	b->seen = vfab_count(b->run.ep, VECTOR);
 	b->loss = vfab_loss(b->run.ep);
@@ -317,7 +317,7 @@ int doorbell_main(int argc, char **argv)
 			return ret;
 	}
 	if (optind + 1 < argc)
-		return usage_error("what is \"%s\"", argv[optind + 1]);
+		return usage_error("argument \"%s\" is one too many", argv[optind + 1]);
 	if (!b.repeats || b.iters < b.repeats)
 		return usage_error("each turn takes one round trip or more");
 	b.iters /= b.repeats;
@@ -335,7 +335,7 @@ int doorbell_main(int argc, char **argv)
 		json_head(&e, &b.run);
 		child = start_child(&b);
 		if (child < 0)
-			ret = usage_error("cannot start a process: %s",
+			ret = setup_error("cannot start a process: %s",
 					  strerror(errno));
 	}
 	if (!ret)

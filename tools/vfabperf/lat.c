@@ -159,7 +159,7 @@ static int setup(struct lat *l, size_t bytes)
 	int ret;
 
 	if (r->size != 2)
-		return usage_error("lat runs between 2 ranks, not %u", r->size);
+		return setup_error("lat runs between 2 ranks, not %u", r->size);
 	l->peer = r->ranks[!r->index];
 	ret = vfab_window_alloc(r->ep, bytes, TAG, VFAB_ACCESS_WRITE, &l->mine);
 	if (!ret)
@@ -174,7 +174,7 @@ static int setup(struct lat *l, size_t bytes)
 		return run_failed(r, "windows", ret);
 	l->losses = p.losses;
 	l->buf = malloc(bytes);
-	return l->buf ? 0 : usage_error("out of memory");
+	return l->buf ? 0 : setup_error("out of memory");
 }
 
 static int run_all(struct lat *l, int mode, size_t from, size_t to,
@@ -185,7 +185,7 @@ static int run_all(struct lat *l, int mode, size_t from, size_t to,
 	int ret = 0, m;
 
 	if (!times)
-		return usage_error("out of memory");
+		return setup_error("out of memory");
 	for (m = 0; m < 2 && !ret; m++) {
 		if (mode >= 0 && mode != m)
 			continue;
@@ -258,7 +258,7 @@ int lat_main(int argc, char **argv)
 			return ret;
 	}
 	if (optind + 1 < argc)
-		return usage_error("what is \"%s\"", argv[optind + 1]);
+		return usage_error("argument \"%s\" is one too many", argv[optind + 1]);
 	ret = run_start(&l.run, &o, argv);
 	if (ret >= 0)
 		return ret;

@@ -35,29 +35,54 @@ static const char usage[] =
 "  doorbell   notification, against futex and eventfd\n"
 "  coll       collectives: allreduce, barrier\n"
 "\n"
-"'vfabperf COMMAND --help' tells more. Without a launcher, vfabperf starts the\n"
+"'vfabperf COMMAND --help' tells more, 'vfabperf -V' the version. Without a launcher, vfabperf starts the\n"
 "ranks itself; started by vfabrun or another launcher, it is one of them.\n"
 "\n"
 "Exit status: 0 done; 1 the data was wrong, or a rank was lost; 2 wrong usage\n"
 "or setup, or the output could not be written; 3 timed out.\n";
 
 const char common_usage[] =
-"      --domain=DOMAIN  name, number or device file\n"
-"      --ranks=LIST     the ranks that take part, such as 0,36\n"
+"      --domain=DOMAIN  name, number or device file, or a partition: rack/part1\n"
+"      --ranks=LIST     the ranks that take part, such as 0,36 (default: the first\n"
+"                       members of the partition)\n"
 "  -T, --timeout=S      give up when a call takes longer (default 60)\n"
 "  -J, --json=FILE      write the results to FILE as well\n"
 "      --no-pin         let the processes move between CPUs\n"
 "  -h, --help           show this and exit\n";
 
+static const char *command;
+
+static void say(const char *fmt, va_list ap)
+{
+	fputs("vfabperf: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+static int see_help(void)
+{
+	fprintf(stderr, "see 'vfabperf%s%s --help'\n", command ? " " : "",
+		command ? command : "");
+	return EXIT_SETUP;
+}
+
 int usage_error(const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("vfabperf: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	say(fmt, ap);
 	va_end(ap);
-	fputs(". Try --help.\n", stderr);
+	return see_help();
+}
+
+int setup_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
 	return EXIT_SETUP;
 }
 
@@ -157,8 +182,7 @@ int common_option(struct options *o, int c, const char *text)
 		fputs(common_usage, stdout);
 		return EXIT_DONE;
 	}
-	fputs("Try --help.\n", stderr);
-	return EXIT_SETUP;
+	return see_help();	/* getopt_long() has said why */
 }
 
 int cpu_count(void)
@@ -200,7 +224,7 @@ static int launch(const struct options *o, char **argv)
 
 	len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	if (len < 0)
-		return usage_error("cannot find this program: %s", strerror(errno));
+		return setup_error("cannot find this program: %s", strerror(errno));
 	self[len] = 0;
 	snprintf(n, sizeof(n), "%u", o->ntasks);
 	args[k++] = program_invocation_short_name;	/* it complains by this */
@@ -226,7 +250,7 @@ static int launch(const struct options *o, char **argv)
 	args[k] = NULL;
 	snprintf(path, sizeof(path), "%s/vfabrun", dirname(self));
 	execv(path, args);
-	return usage_error("%s: %s", path, strerror(errno));
+	return setup_error("%s: %s", path, strerror(errno));
 }
 
 bool run_first(const struct run *r)
@@ -263,7 +287,7 @@ int run_start(struct run *r, const struct options *o, char **argv)
 	r->json = o->json;
 	r->timeout = o->timeout ? o->timeout : 60;
 	if (!n)
-		return usage_error("the launcher gave a rank, but no number of ranks");
+		return setup_error("the launcher gave a rank, but no number of ranks");
 	ret = vfab_open(&r->ep, o->domain, rank);
 	if (ret)
 		return run_failed(r, "attach", ret);
@@ -309,19 +333,21 @@ static int run(int argc, char **argv)
 	size_t i;
 
 	if (argc < 2)
-		return usage_error("which command");
+		return usage_error("name a command: lat, bw, doorbell or coll");
 	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") ||
 	    !strcmp(argv[1], "help")) {
 		fputs(usage, stdout);
 		return 0;
 	}
-	if (!strcmp(argv[1], "--version")) {
+	if (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version")) {
 		puts("vfabperf " VFAB_VERSION);
 		return 0;
 	}
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (!strcmp(argv[1], commands[i].name))
+		if (!strcmp(argv[1], commands[i].name)) {
+			command = argv[1];
 			return commands[i].main(argc, argv);
+		}
 	return usage_error("there is no command \"%s\"", argv[1]);
 }
 

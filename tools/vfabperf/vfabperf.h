@@ -57,7 +57,9 @@ void all_options(struct option *all, const struct option *own);
 int next_option(int argc, char **argv, const char *letters,
 		const struct option *all);
 int common_option(struct options *o, int c, const char *usage);
+/* Both return EXIT_SETUP; the first one says where help is. */
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int setup_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int parse_size(const char *text, uint64_t *bytes);
 int parse_count(const char *text, uint64_t max, uint64_t *count);
 /* >= 0: exit with it; else this process is a rank of the run. */

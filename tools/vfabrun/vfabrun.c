@@ -5,6 +5,7 @@
  *	vfabrun -n 8 ./prog args		ranks 0-7
  *	vfabrun --ranks 0,4-7 ./prog		these
  *	vfabrun -n 72 -l --domain rack ./prog	output labelled by rank
+ *	vfabrun --domain rack/part1 ./prog	the members of this partition
  *
  * The first process that fails ends the others, and its status is vfabrun's.
  */
@@ -27,6 +28,7 @@
 #include <unistd.h>
 #include "../output.h"
 #include "vfab.h"
+#include "vfab_nl.h"
 
 #define EXIT_USAGE	2
 #define EXIT_TIMEOUT	3
@@ -36,21 +38,23 @@ static const char usage[] =
 "Usage: vfabrun [OPTION]... PROGRAM [ARGUMENT]...\n"
 "Start PROGRAM once for each of several ranks of a vfabric domain.\n"
 "\n"
-"  -n, --ntasks=N        number of processes; they get ranks 0 to N-1\n"
+"  -n, --ntasks=N        number of processes: the first N members of the partition\n"
 "      --ranks=LIST      these ranks of the domain, such as 0,4-7\n"
-"      --domain=DOMAIN   a domain's name, number or device file\n"
-"                        (default: VFAB_DOMAIN, else the only one there is)\n"
+"      --domain=DOMAIN   a domain's name, number or device file, or a partition of\n"
+"                        it, such as rack/part1 (default: VFAB_DOMAIN, else the\n"
+"                        only one there is)\n"
 "      --timeout=S       end all after S seconds\n"
 "      --grace=S         from SIGTERM to SIGKILL (default 5)\n"
 "      --keep-going      let the others go on when one fails\n"
 "  -l, --label           put the rank before each line of output\n"
 "  -q, --quiet           do not tell which process failed\n"
 "  -h, --help            show this and exit\n"
-"      --version         show the version and exit\n"
+"  -V, --version         show the version and exit\n"
 "\n"
 "The processes find VFAB_DOMAIN, VFAB_RANK, VFAB_WORLD_SIZE, VFAB_RANKS, VFAB_NODE\n"
-"and VFAB_LOCAL_RANK in their environment, and RANK, WORLD_SIZE and LOCAL_RANK for\n"
-"programs that look for those. Without -n and --ranks, the whole domain is used.\n"
+"and VFAB_LOCAL_RANK in their environment, and RANK, WORLD_SIZE, LOCAL_RANK and\n"
+"LOCAL_WORLD_SIZE for programs that look for those. Without -n and --ranks, all\n"
+"members of the partition are started, by default those of partition 0.\n"
 "\n"
 "Exit status: 0 if all processes succeed; else that of the first that failed\n"
 "(128 + n if signal n ended it); 2 wrong usage or setup, or labelled output\n"
@@ -82,6 +86,7 @@ static struct {
 	bool ending;
 	pid_t pid;
 	struct rlimit files;
+	uint32_t member[VFAB_MAX_WORLD];
 } job = { .grace = 5 };
 
 static double now(void)
@@ -108,6 +113,13 @@ static void say(const char *fmt, ...)
 static int fail(const char *what, const char *why)
 {
 	say("%s: %s", what, why);
+	return EXIT_USAGE;
+}
+
+static int misused(const char *what, const char *why)
+{
+	say("%s: %s", what, why);
+	fputs("see 'vfabrun --help'\n", stderr);
 	return EXIT_USAGE;
 }
 
@@ -425,28 +437,108 @@ static bool number(const char *text, double max, double *value)
 	return end != text && !*end && *value > 0 && *value <= max;
 }
 
-static int choose_ranks(uint32_t n, const char *list, uint32_t world)
+static int add_members(const struct vfab_nl_msg *msg, void *count)
 {
-	uint32_t ranks[VFAB_MAX_WORLD], rank, i, count = n;
+	const struct nlattr *bitmap = vfab_nl_attr(msg, VFAB_A_MEMBERS);
+	const uint8_t *bits = bitmap ? mnl_attr_get_payload(bitmap) : NULL;
+	uint32_t n = bitmap ? 8 * mnl_attr_get_payload_len(bitmap) : 0, i;
+
+	for (i = 0; i < n && i < VFAB_MAX_WORLD; i++)
+		if (bits[i / 8] >> i % 8 & 1)
+			job.member[(*(uint32_t *)count)++] = i;
+	return 0;
+}
+
+/*
+ * The members of the partition that the device file admits to. Where the
+ * control plane cannot be asked (a container, another network namespace), any
+ * rank may be one: the kernel refuses those that are not.
+ */
+static uint32_t find_members(const struct vfab_info *info)
+{
+	struct nlmsghdr *req;
+	struct vfab_nl *nl;
+	uint32_t n = 0;
+	int ret;
+
+	ret = vfab_nl_open(&nl);
+	if (!ret) {
+		req = vfab_nl_begin(nl, VFAB_CMD_PARTITION_GET);
+		mnl_attr_put_u32(req, VFAB_A_DOMAIN, info->domain);
+		mnl_attr_put_u32(req, VFAB_A_PARTITION, info->partition);
+		ret = vfab_nl_do(nl, add_members, &n);
+	}
+	if (ret) {
+		if (info->partition)
+			say("cannot ask who is in partition %u of dom%u (%s): give --ranks",
+			    info->partition, info->domain, vfab_nl_error(nl));
+		for (n = 0; n < info->world; n++)
+			job.member[n] = n;
+	}
+	vfab_nl_close(nl);
+	return n;
+}
+
+/* --ranks, into @ranks */
+static int read_list(const char *list, uint32_t *ranks, uint32_t *count)
+{
+	static const char variable[] = "VFAB_RANKS";
+	const char *why;
+	uint32_t rank;
+
+	setenv("VFAB_RANK", "0", 1);
+	setenv(variable, list, 1);
+	if (!vfab_env_job(&rank, ranks, count))
+		return 0;
+	why = vfab_strerror(EINVAL);
+	if (!strncmp(why, variable, strlen(variable)))
+		why += strlen(variable);
+	say("--ranks%s", why);
+	return EXIT_USAGE;
+}
+
+static int take_members(const struct vfab_info *info, uint32_t n, uint32_t *ranks,
+			uint32_t *count)
+{
+	uint32_t have = find_members(info);
+
+	if (!have) {
+		say("partition %u of dom%u has no members: see 'vfabctl partition set --help'",
+		    info->partition, info->domain);
+		return EXIT_USAGE;
+	}
+	if (n > have && have == info->world) {
+		say("rank %u is not one of the domain's %u: ranks are 0 to %u",
+		    have, have, have - 1);
+		return EXIT_USAGE;
+	}
+	if (n > have) {
+		say("-n %u: partition %u of dom%u has %u member%s: see 'vfabctl partition show'",
+		    n, info->partition, info->domain, have, have == 1 ? "" : "s");
+		return EXIT_USAGE;
+	}
+	*count = n ? n : have;
+	memcpy(ranks, job.member, *count * sizeof(*ranks));
+	return 0;
+}
+
+static int choose_ranks(uint32_t n, const char *list, const struct vfab_info *info)
+{
+	uint32_t ranks[VFAB_MAX_WORLD], i, count;
 	char text[12];
+	int ret;
 
 	unsetenv("VFAB_RANKS");
 	unsetenv("VFAB_WORLD_SIZE");
-	if (list) {
-		setenv("VFAB_RANKS", list, 1);
-		if (vfab_env_job(&rank, ranks, &count))
-			return fail("--ranks", vfab_strerror(EINVAL));
-		if (n && n != count)
-			return fail("-n", "--ranks names another number of ranks");
-	} else {
-		if (!count)
-			count = world;
-		for (i = 0; i < count; i++)
-			ranks[i] = i;
-	}
+	ret = list ? read_list(list, ranks, &count) : take_members(info, n, ranks, &count);
+	if (ret)
+		return ret;
+	if (n && n != count)
+		return fail("-n", "--ranks names another number of ranks");
 	for (i = 0; i < count; i++)
-		if (ranks[i] >= world) {
-			say("rank %u is not one of the domain's %u", ranks[i], world);
+		if (ranks[i] >= info->world) {
+			say("rank %u is not one of the domain's %u: ranks are 0 to %u",
+			    ranks[i], info->world, info->world - 1);
 			return EXIT_USAGE;
 		}
 	job.proc = calloc(count, sizeof(*job.proc));
@@ -455,7 +547,7 @@ static int choose_ranks(uint32_t n, const char *list, uint32_t world)
 	job.n = count;
 	for (i = 0; i < count; i++)
 		job.proc[i].rank = ranks[i];
-	job.width = snprintf(text, sizeof(text), "%u", world - 1);
+	job.width = snprintf(text, sizeof(text), "%u", info->world - 1);
 	return 0;
 }
 
@@ -472,14 +564,14 @@ static void raise_limit(void)
 
 int main(int argc, char **argv)
 {
-	enum { RANKS = 256, DOMAIN, TIMEOUT, GRACE, KEEP, VERSION };
+	enum { RANKS = 256, DOMAIN, TIMEOUT, GRACE, KEEP };
 	static const struct option options[] = {
 		{ "ntasks", 1, NULL, 'n' }, { "ranks", 1, NULL, RANKS },
 		{ "domain", 1, NULL, DOMAIN }, { "timeout", 1, NULL, TIMEOUT },
 		{ "grace", 1, NULL, GRACE }, { "keep-going", 0, NULL, KEEP },
 		{ "label", 0, NULL, 'l' }, { "quiet", 0, NULL, 'q' },
 		{ "help", 0, NULL, 'h' },
-		{ "version", 0, NULL, VERSION }, { NULL, 0, NULL, 0 }
+		{ "version", 0, NULL, 'V' }, { NULL, 0, NULL, 0 }
 	};
 	const char *list = NULL;
 	struct vfab_info info;
@@ -489,11 +581,11 @@ int main(int argc, char **argv)
 
 	output_begin();
 	job.pid = getpid();
-	while ((c = getopt_long(argc, argv, "+n:lqh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+n:lqhV", options, NULL)) != -1) {
 		switch (c) {
 		case 'n':
 			if (!number(optarg, VFAB_MAX_WORLD, &n) || n != (uint32_t)n)
-				return fail("-n", "not a number of processes, 1 to 1024");
+				return misused("-n", "not a number of processes, 1 to 1024");
 			break;
 		case RANKS:
 			list = optarg;
@@ -504,8 +596,8 @@ int main(int argc, char **argv)
 		case TIMEOUT:
 		case GRACE:
 			if (!number(optarg, 1e9, &v))
-				return fail(c == GRACE ? "--grace" : "--timeout",
-					    "not a number of seconds above 0, up to 1000000000");
+				return misused(c == GRACE ? "--grace" : "--timeout",
+					       "not a number of seconds above 0, up to 1000000000");
 			if (c == GRACE)
 				job.grace = v;
 			else
@@ -523,21 +615,21 @@ int main(int argc, char **argv)
 		case 'h':
 			fputs(usage, stdout);
 			return finish(0);
-		case VERSION:
+		case 'V':
 			puts("vfabrun " VFAB_VERSION);
 			return finish(0);
 		default:
-			fputs("Try 'vfabrun --help'.\n", stderr);
+			fputs("see 'vfabrun --help'\n", stderr);
 			return EXIT_USAGE;
 		}
 	}
 	if (optind == argc)
-		return fail("usage", "which program? Try 'vfabrun --help'.");
+		return misused("usage", "name a program to start");
 	ret = vfab_find(job.domain, NULL, 0, &info);
 	if (ret)
 		return fail("domain", vfab_strerror(ret));
 	job.share = info.world / (info.nodes ? info.nodes : 1);
-	ret = choose_ranks(n, list, info.world);
+	ret = choose_ranks(n, list, &info);
 	if (ret)
 		return ret;
 	if (job.label)
