@@ -104,6 +104,11 @@ gcc -Wall -Werror $(pc --cflags) -o "$tmp/dynamic" "$tmp/prog.c" $(pc --libs) >"
 	LD_LIBRARY_PATH=$usr/lib "$tmp/dynamic" | grep -q 'another process holds the rank'
 result "a program links through pkg-config" $? "$tmp/cc.log"
 # shellcheck disable=SC2046
+awk '/^    #include/ { on = 1 } /^[^ ]/ { on = 0 } on' README.md >"$tmp/hello.c" &&
+	gcc -Wall -Werror $(pc --cflags) -o "$tmp/hello" "$tmp/hello.c" $(pc --libs) >"$tmp/cc.log" 2>&1 &&
+	LD_LIBRARY_PATH=$usr/lib VFAB_DOMAIN=none "$tmp/hello" 2>&1 | grep -q /dev/vfabric
+result "the program of README.md" $? "$tmp/cc.log"
+# shellcheck disable=SC2046
 gcc -Wall -Werror $(pc --cflags) -o "$tmp/static" "$tmp/prog.c" "$usr/lib/libvfab.a" -lmnl -lpthread \
 	>"$tmp/cc.log" 2>&1 && "$tmp/static" | grep -q 'another process holds the rank'
 result "and with the static library" $? "$tmp/cc.log"
