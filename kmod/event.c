@@ -11,16 +11,13 @@
 void vf_event_stage(struct vf_change *chg, struct vf_holder *h, u32 type,
 		    u32 rank, u64 handle, u32 reason)
 {
-	struct vfab_event *e;
-
 	spin_lock(&h->lock);
 	/* None after a gap: the overflow record comes where it is */
 	if (!h->ev_overflow && h->ev_staged - h->ev_head < VF_EVENTS) {
-		e = &h->events[h->ev_staged++ % VF_EVENTS];
-		*e = (struct vfab_event){
-			.type = type,
-			.rank = rank,
+		h->events[h->ev_staged++ % VF_EVENTS] = (struct vf_event){
 			.handle = handle,
+			.rank = rank,
+			.type = type,
 			.reason = reason,
 		};
 	} else {
@@ -34,7 +31,7 @@ void vf_event_publish(struct vf_holder *h)
 {
 	spin_lock(&h->lock);
 	for (; h->ev_tail != h->ev_staged; h->ev_tail++)
-		h->events[h->ev_tail % VF_EVENTS].loss = h->view->loss;
+		h->events[h->ev_tail % VF_EVENTS].loss = lower_32_bits(h->view->loss);
 	spin_unlock(&h->lock);
 }
 
@@ -49,6 +46,20 @@ static bool vf_event_ready(struct vf_holder *h)
 	return vf_event_pending(h) || READ_ONCE(h->state) == VF_HOLDER_ENDED;
 }
 
+static void vf_event_unpack(struct vf_holder *h, const struct vf_event *q,
+			    struct vfab_event *e)
+{
+	u64 now = h->view->loss;
+
+	*e = (struct vfab_event){
+		.type = q->type,
+		.rank = q->rank,
+		.handle = q->handle,
+		.loss = now - (u32)(lower_32_bits(now) - q->loss),
+		.reason = q->reason,
+	};
+}
+
 /* The overflow record comes after those that were kept: they are older. */
 static bool vf_event_peek(struct vf_holder *h, struct vfab_event *e)
 {
@@ -56,7 +67,7 @@ static bool vf_event_peek(struct vf_holder *h, struct vfab_event *e)
 
 	spin_lock(&h->lock);
 	if (h->ev_head != h->ev_tail)
-		*e = h->events[h->ev_head % VF_EVENTS];
+		vf_event_unpack(h, &h->events[h->ev_head % VF_EVENTS], e);
 	else if (h->ev_overflow)
 		*e = (struct vfab_event){
 			.type = VFAB_EVENT_OVERFLOW,

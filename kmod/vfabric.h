@@ -279,6 +279,19 @@ struct vf_eventfd {
 	struct eventfd_ctx *ctx;
 };
 
+/**
+ * struct vf_event - a queued struct vfab_event in half the room
+ * @loss:	low half of the generation, which does not move by 2^32 while an
+ *		event is queued
+ */
+struct vf_event {
+	u64 handle;
+	u32 loss;
+	u16 rank;
+	u8 type;
+	u8 reason;
+};
+
 enum vf_holder_state {
 	VF_HOLDER_NEW,
 	VF_HOLDER_ATTACHED,
@@ -315,7 +328,7 @@ struct vf_holder {
 	struct rb_root imports;
 	u32 armed[VFAB_VECTORS];
 	struct vf_eventfd __rcu *eventfd[VFAB_VECTORS];
-	struct vfab_event *events;
+	struct vf_event *events;	/* VF_EVENTS of them */
 	u32 ev_head, ev_tail;		/* readable: head <= i < tail */
 	u32 ev_staged;			/* pushed, published by vf_change_commit() */
 	bool ev_overflow;
