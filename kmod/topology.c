@@ -139,8 +139,8 @@ static void vf_topo_group(struct vf_topo *t)
 	u32 rank, g;
 
 	for (rank = 0; rank < t->world; rank++) {
-		/* Neighbours at the end of a direct link differ from everybody's */
-		g = t->direct ? t->groups : 0;
+		/* No two have the same at the end of direct links, or in their tables */
+		g = t->direct || t->forwards ? t->groups : 0;
 		while (g < t->groups && !vf_same_neighbours(t, rank, t->sample[g]))
 			g++;
 		if (g == t->groups)

@@ -395,6 +395,26 @@ static void rates(void)
 	vf_topo_destroy(&t);
 }
 
+/* Endpoints with the same neighbours, each with a table: not even one to itself */
+static void tables_of_their_own(void)
+{
+	struct vf_topo_config cfg;
+	u32 i, a, b, open = 0;
+	struct vf_topo t;
+
+	fresh(&cfg, 4, 2);
+	cfg.forwards = true;
+	for (i = 0; i < 8; i++)
+		join(4, i / 2, SW(i % 2));
+	make(&t, &cfg);
+	for (a = 0; a < 4; a++)
+		for (b = 0; b < 4; b++)
+			open += a != b && vf_route_open(&t, &t.now, a, b) &&
+				vf_route_ports(&t, &t.now, a, b) == plain_ports(&t, a, b);
+	result(open == 12, "endpoints with tables of their own, behind the same switches");
+	vf_topo_destroy(&t);
+}
+
 static void refused(const char *what, u32 world, u32 switches, struct vf_link_spec a,
 		    struct vf_link_spec b)
 {
@@ -456,6 +476,7 @@ int main(int argc, char **argv)
 	defaults(&t, 1, 50000, "a mesh of 8");
 	verdicts();
 	rates();
+	tables_of_their_own();
 	refusals();
 	printf("# seed %u\n", seed);
 	for (i = 0; i < 40; i++) {
