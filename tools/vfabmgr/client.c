@@ -85,7 +85,8 @@ static int on_message(struct nl_msg *msg, void *arg)
 	if (c->err || !c->handle)
 		return NL_OK;
 	if (genlmsg_parse(nlmsg_hdr(msg), 0, attrs, VFAB_A_MAX, policy))
-		c->err = fail(c, -EPROTO, "the kernel's answer is not understood: is the module of another version?");
+		c->err = fail(c, -EPROTO,
+			      "the kernel's answer is not understood: is the module of another version?");
 	else
 		c->err = c->handle(c, attrs, c->data);
 	return NL_OK;
@@ -318,6 +319,7 @@ static void take_state(struct vf_link *l, u32 state, u32 reason)
 static int take_link(struct client *c, struct nlattr **attrs, void *data)
 {
 	u32 rank = get(attrs, VFAB_A_RANK), peer = get(attrs, VFAB_A_PEER_RANK);
+	u32 sw = get(attrs, VFAB_A_SWITCH), peer_sw = get(attrs, VFAB_A_PEER_SWITCH);
 	struct links *links = data;
 	struct vf_link_spec *s;
 
@@ -330,8 +332,8 @@ static int take_link(struct client *c, struct nlattr **attrs, void *data)
 		s = &links->specs[links->n];
 		*s = (struct vf_link_spec){
 			.node = {
-				rank != VF_NONE ? rank : VF_SPEC_SWITCH | get(attrs, VFAB_A_SWITCH),
-				peer != VF_NONE ? peer : VF_SPEC_SWITCH | get(attrs, VFAB_A_PEER_SWITCH),
+				rank != VF_NONE ? rank : VF_SPEC_SWITCH | sw,
+				peer != VF_NONE ? peer : VF_SPEC_SWITCH | peer_sw,
 			},
 			.port = { get(attrs, VFAB_A_PORT), get(attrs, VFAB_A_PEER_PORT) },
 			/* Of no concern here, and it may be degraded */

@@ -100,17 +100,20 @@ static bool fits(const struct fabric *f)
 static int find_dims(struct fabric *f, const struct options *o)
 {
 	if (!f->topo.forwards || f->topo.switches)
-		return fabric_fail(f, -EINVAL, "dor is for tori and meshes whose endpoints pass on what is for others: use min-hop or up-down");
-	if (o->ndims) {
-		memcpy(f->dims, o->dims, sizeof(f->dims));
-		f->ndims = o->ndims;
-		return fits(f) ? 0 :
-			fabric_fail(f, -EINVAL, "--dims do not fit: some link joins ranks that are no neighbours, or their product is not the world size %u",
-				    f->topo.world);
-	}
-	guess(f);
-	return fits(f) ? 0 :
-		fabric_fail(f, -EINVAL, "the links are not those of a torus or a mesh: use up-down, or give --dims");
+		return fabric_fail(f, -EINVAL,
+				   "dor is for tori and meshes whose endpoints pass on what is for others: use min-hop or up-down");
+	memcpy(f->dims, o->dims, sizeof(f->dims));
+	f->ndims = o->ndims;
+	if (!f->ndims)
+		guess(f);
+	if (fits(f))
+		return 0;
+	if (!o->ndims)
+		return fabric_fail(f, -EINVAL,
+				   "the links are not those of a torus or a mesh: use up-down, or give --dims");
+	return fabric_fail(f, -EINVAL,
+			   "--dims do not fit: a link joins ranks that are no neighbours, or the product is not the world size %u",
+			   f->topo.world);
 }
 
 /* How far a request gets from @rank along an axis, up or down, at most @most */

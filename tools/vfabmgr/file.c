@@ -88,11 +88,11 @@ static int add_port(struct reader *r, struct row *row)
 static int store(struct reader *r, const struct row *row)
 {
 	struct vf_topo *t = &r->f->topo;
-	bool sw = row->sw != VF_NONE;
+	bool sw = row->sw != VF_NONE, ep = row->rank != VF_NONE;
 	u32 i, router, base = row->n ? row->ports[0] : 0;
 	u64 mask = 0;
 
-	if (sw == (row->rank != VF_NONE) || row->dest == VF_NONE || !row->egress)
+	if (sw == ep || row->dest == VF_NONE || !row->egress)
 		return bad(r, "an entry names a switch or a rank, a dest, and ports or drop");
 	if (!sw && !t->forwards)
 		return bad(r, "endpoints of this domain have no tables");

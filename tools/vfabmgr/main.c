@@ -119,6 +119,16 @@ static double now_ms(void)
 	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
+/* What was printed got out, or the status says that it did not. */
+static int finish(int status)
+{
+	const char *lost = output_lost(stdout);
+
+	if (lost)
+		say("cannot write the output: %s", lost);
+	return lost ? EXIT_USAGE : status;
+}
+
 /* --- Options --------------------------------------------------------------------- */
 
 static u32 arg_number(const char *what, const char *text, u32 low, u32 high)
@@ -252,10 +262,10 @@ static void parse(int argc, char **argv)
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			exit(output_lost(stdout) ? EXIT_USAGE : 0);
+			exit(finish(0));
 		case VERSION:
 			puts("vfabmgr " VFAB_VERSION);
-			exit(output_lost(stdout) ? EXIT_USAGE : 0);
+			exit(finish(0));
 		default:
 			fputs("vfabmgr: see 'vfabmgr --help'\n", stderr);
 			exit(EXIT_USAGE);
@@ -320,7 +330,7 @@ static int compute(const struct engine **engine)
 	mgr.state.pairs = fabric_pairs(f);
 	if (!mgr.state.pairs.lost || mgr.engine->route != dor_route)
 		return 0;
-	say("in dimension order %u pairs have no way around what is down: up-down is used until they have",
+	say("in dimension order %u pairs have no way: up-down is used until they have",
 	    mgr.state.pairs.lost);
 	*engine = engine_find("up-down");
 	ret = engine_run(f, *engine, &none);
@@ -378,7 +388,7 @@ static int look(void)
 	if (ret) {
 		say("tables of %s could deadlock: %s", engine->name, f->why);
 		if (ret != -EDEADLK || !mgr.allow_loops) {
-			say("the tables are left as they are: use engine up-down, or dor on a torus; --allow-loops writes them all the same");
+			say("the tables stay as they are: use up-down, dor, or --allow-loops");
 			return -EDEADLK;
 		}
 	}
@@ -395,12 +405,14 @@ static int look(void)
 		    d.generation == mgr.client.known + mgr.writes)
 			mgr.client.known = d.generation;
 	}
-	if (mgr.verbose)
-		say("%u endpoints, %u switches, %u links (%s), %u pairs joined, %u lost; %u of %zu entries differ, %u written; ms: read %.1f, %s %.1f, loop check %.1f, write %.1f",
+	if (mgr.verbose) {
+		say("%u endpoints, %u switches, %u links (%s), %u pairs joined, %u lost",
 		    f->topo.world, f->topo.switches, f->topo.nlinks, links_down(down),
-		    mgr.state.pairs.joined, mgr.state.pairs.lost, differ,
-		    (size_t)f->topo.routers * f->topo.world, mgr.writes, have - start,
+		    mgr.state.pairs.joined, mgr.state.pairs.lost);
+		say("%u of %zu entries differ, %u written; ms: read %.1f, %s %.1f, loop check %.1f, write %.1f",
+		    differ, (size_t)f->topo.routers * f->topo.world, mgr.writes, have - start,
 		    engine->name, made - have, checked - made, now_ms() - checked);
+	}
 	return ret;
 }
 
@@ -524,7 +536,6 @@ static int manage(void)
 int main(int argc, char **argv)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
-	const char *lost;
 	int ret;
 
 	output_begin();
@@ -549,10 +560,5 @@ int main(int argc, char **argv)
 	state_drop(&mgr.state);
 	client_close(&mgr.client);
 	free((char *)mgr.opt.text);
-	lost = output_lost(stdout);
-	if (lost && !mgr.background) {
-		say("cannot write the output: %s", lost);
-		return EXIT_USAGE;
-	}
-	return ret;
+	return mgr.background ? ret : finish(ret);
 }

@@ -120,19 +120,20 @@ int state_show(u32 domain)
 	}
 	held = flock(fd, LOCK_SH | LOCK_NB);
 	if (pread(fd, text, SIZE, 0) <= 0 ||
-	    sscanf(text, "beat=%llu pid=%d domain=%*u name=%*s engine=%15s result=%15s pairs=%u lost=%u",
+	    sscanf(text,
+		   "beat=%llu pid=%d domain=%*u name=%*s engine=%15s result=%15s pairs=%u lost=%u",
 		   &beat, &pid, engine, result, &pairs, &lost) != 6)
 		beat = held ? now_ms() : 0;	/* it has only just begun */
 	close(fd);
 	beat = now_ms() - beat;
 	if (held && beat <= STALE_MS) {
-		printf("dom%u: running: pid %d engine %s last %s, sign of life %llu ms ago\n", domain,
-		       pid, engine, result, beat);
+		printf("dom%u: running: pid %d engine %s last %s, sign of life %llu ms ago\n",
+		       domain, pid, engine, result, beat);
 		return STATE_RUNNING;
 	}
 	if (held)
-		printf("dom%u: stale: pid %d is stuck, without a sign of life for %llu ms\n", domain,
-		       pid, beat);
+		printf("dom%u: stale: pid %d is stuck, without a sign of life for %llu ms\n",
+		       domain, pid, beat);
 	else
 		printf("dom%u: stale: pid %d was killed: start vfabmgr again\n", domain, pid);
 	return STATE_STALE;

@@ -238,7 +238,8 @@ int updown_route(struct fabric *f, const struct options *o)
 
 	for (i = 0; i < o->nroots; i++)
 		if (o->roots[i] >= f->topo.routers)
-			return fabric_fail(f, -EINVAL, "root %u: there are %u %s: name some of those",
+			return fabric_fail(f, -EINVAL,
+					   "root %u: there are %u %s: name some of those",
 					   o->roots[i], f->topo.routers,
 					   f->topo.switches ? "switches" : "endpoints with tables");
 	order = (struct order){

@@ -2,10 +2,12 @@
 /* Whoever is joined is reached, by shortest ways, spread over all of them. */
 #include "test.h"
 
+#define RATE "rate_mb_per_s_per_direction: 1000"
+
 static const char fat[] =
-	"generator: fat-tree\nparameters: {world: 32, ports: 2, switch_ports: 8, rate_mb_per_s_per_direction: 1000}\n";
+	"generator: fat-tree\nparameters: {world: 32, ports: 2, switch_ports: 8, " RATE "}\n";
 static const char crossbar[] =
-	"generator: crossbar\nparameters: {world: 1024, ports: 18, switches: 18, rate_mb_per_s_per_direction: 1000}\n";
+	"generator: crossbar\nparameters: {world: 1024, ports: 18, switches: 18, " RATE "}\n";
 
 static char *rate[] = { "rate_mb_per_s_per_direction=1000", NULL };
 
@@ -70,7 +72,8 @@ static void islands(void)
 		cut(&f, f.topo.nlinks ? below(f.topo.nlinks) : 0);
 		for (a = 0; a < f.topo.world; a++)
 			for (b = 0; b < f.topo.world; b++)
-				wrong += a != b && fabric_joined(&f, a, b) != plain_joined(&f, a, b);
+				wrong += a != b &&
+					 fabric_joined(&f, a, b) != plain_joined(&f, a, b);
 		fabric_free(&f);
 	}
 	result(!wrong, "joined is what a search finds, in 300 random graphs");
@@ -80,8 +83,9 @@ static void islands(void)
 static void wide(void)
 {
 	static const char text[] =
-		"generator: two-tier\nparameters: {world: 200, ports: 1, pods: 2, leaves_per_pod: 1, "
-		"spines: 100, planes: 1, rate_mb_per_s_per_direction: 1000}\n";
+		"generator: two-tier\n"
+		"parameters: {world: 200, ports: 1, pods: 2, leaves_per_pod: 1,\n"
+		"  spines: 100, planes: 1, " RATE "}\n";
 	u32 use[VF_MAX_RADIX] = { }, dest, i, low = VF_NONE, high = 0;
 	const struct vf_topo *t;
 	struct fabric f;
@@ -134,7 +138,8 @@ static void spread_over_spines(const char *engine)
 	route(&f, engine, NULL);
 	is = hweight64(f.topo.mask[e]);
 	result(was > 1 && is < was && is && !fabric_pairs(&f).lost,
-	       "%s: gh200-nvl256: a leaf sends by %u ports, by %u without one spine", engine, was, is);
+	       "%s: gh200-nvl256: a leaf sends by %u ports, by %u without one spine", engine,
+	       was, is);
 	fabric_free(&f);
 }
 
@@ -179,8 +184,8 @@ static void dor_refusals(void)
 	struct fabric f;
 
 	make_mesh(&f, 3, 5);
-	result(engine_run(&f, engine_find("dor"), &o) == -EINVAL, "dor: wrong --dims are refused: %s",
-	       f.why);
+	result(engine_run(&f, engine_find("dor"), &o) == -EINVAL,
+	       "dor: wrong --dims are refused: %s", f.why);
 	o.dims[0] = 3;
 	o.dims[1] = 5;
 	result(!engine_run(&f, engine_find("dor"), &o), "dor: a mesh with right --dims");

@@ -37,6 +37,10 @@ static void round_trip(const char *spec, char **sets)
 
 static void reads(void)
 {
+	static const char json[] =
+		"[{\"address\":\"dom0/sw3\",\"domain\":0,\n"
+		"  \"switch\":3,\"dest\":2,\"egress\":[9,70]},\n"
+		" {\"switch\":3,\"dest\":1,\"egress\":[]}]\n";
 	struct fabric f;
 	size_t e;
 
@@ -46,8 +50,7 @@ static void reads(void)
 	result(!read_text(&f, "sw3 dest 2 via 5,4") && f.topo.base[e] == 4 && f.topo.mask[e] == 3,
 	       "a short line");
 	result(!read_text(&f, "dom0/sw3: dest 2 drop # gone\n") && !f.topo.mask[e], "drop");
-	result(!read_text(&f, "[{\"address\":\"dom0/sw3\",\"domain\":0,\"switch\":3,\"dest\":2,\"egress\":[9,70]},\n"
-			      " {\"switch\":3,\"dest\":1,\"egress\":[]}]\n") &&
+	result(!read_text(&f, json) &&
 	       f.topo.base[e] == 9 && f.topo.mask[e] == (1ULL << 61 | 1) && plan_count(&f) == 2,
 	       "JSON, as vfabctl -j prints it");
 	result(!read_text(&f, "[]"), "an empty list");
@@ -59,12 +62,15 @@ static void refuses(void)
 	static const char *const texts[] = {
 		"sw18 dest 2 via 1", "sw3 dest 72 via 1", "sw3 dest 2 via 72", "sw3 dest 2 via",
 		"sw3 dest 2 via 1 2 x", "ep3 dest 2 via 1", "sw dest 2 via 1", "dom0 sw3", "dom0/",
-		"sw3 dest 2 via 0 70", "sw99999999999999999999 dest 2 drop", "sw3", "sw3 dest 2 maybe",
+		"sw3 dest 2 via 0 70", "sw99999999999999999999 dest 2 drop", "sw3",
+		"sw3 dest 2 maybe",
 		"sw3 dest 2 drop sw4 dest 2 drop", "x",
 		"[", "[{}]", "[{\"switch\":3}]", "[{\"switch\":3,\"dest\":2}]",
 		"[{\"switch\":3,\"rank\":1,\"dest\":2,\"egress\":[1]}]",
-		"[{\"switch\":3,\"dest\":2,\"egress\":1}]", "[{\"switch\":3,\"dest\":2,\"egress\":[1}]",
-		"[{\"switch\":3,\"dest\":2,\"egress\":[1]}", "[{\"switch\":3,\"dest\":2,\"egress\":[1]}] x",
+		"[{\"switch\":3,\"dest\":2,\"egress\":1}]",
+		"[{\"switch\":3,\"dest\":2,\"egress\":[1}]",
+		"[{\"switch\":3,\"dest\":2,\"egress\":[1]}",
+		"[{\"switch\":3,\"dest\":2,\"egress\":[1]}] x",
 		"[{\"a\\", "[{\"a\":\"b", "[{\"switch\":-1,\"dest\":2,\"egress\":[1]}]", "[[[[[",
 		"[{\"switch\":3,\"dest\":2,\"egress\":[[1]]}]",
 	};
@@ -83,7 +89,9 @@ static void refuses(void)
 static void garbled(void)
 {
 	static const char good[] =
-		"dom0/sw3: dest 2 via ports 2 3\nsw1 dest 5 drop\n[{\"switch\":3,\"dest\":2,\"egress\":[1,2]}]";
+		"dom0/sw3: dest 2 via ports 2 3\n"
+		"sw1 dest 5 drop\n"
+		"[{\"switch\":3,\"dest\":2,\"egress\":[1,2]}]";
 	static const char json[] = "[{\"switch\":3,\"dest\":2,\"egress\":[1,2]},{\"x\":\"y\\\"\"}]";
 	char text[sizeof(good) + sizeof(json)];
 	struct fabric f;

@@ -36,7 +36,8 @@ static void at_random(const char *engine)
 		blocks += plain;
 		fabric_free(&f);
 	}
-	result(!wrong, "%s: 150 random graphs: a loop is found exactly where requests wait in one (%u)",
+	result(!wrong,
+	       "%s: 150 random graphs: a loop is found exactly where requests wait in one (%u)",
 	       engine, blocks);
 	result(strcmp(engine, "up-down") || !blocks, "%s: %s", engine,
 	       strcmp(engine, "up-down") ? "may loop" : "never loops");

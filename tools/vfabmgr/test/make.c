@@ -27,8 +27,10 @@ void make(struct fabric *f, const char *spec, char *const *sets)
 	int ret;
 	u32 i;
 
-	ret = strchr(spec, '\n') ? topo_load_text("t", spec, strlen(spec), sets, &t, err, sizeof(err)) :
-	      topo_load_profile(spec, sets, &t, err, sizeof(err));
+	if (strchr(spec, '\n'))
+		ret = topo_load_text("t", spec, strlen(spec), sets, &t, err, sizeof(err));
+	else
+		ret = topo_load_profile(spec, sets, &t, err, sizeof(err));
 	if (ret) {
 		printf("Bail out! %s\n", err);
 		exit(1);
