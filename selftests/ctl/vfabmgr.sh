@@ -153,6 +153,18 @@ was=$(generation ring)
 start --domain ring --engine up-down
 check "a restart changes nothing" [ "$(generation ring)" = "$was" ]
 
+# More events than its socket takes, and among them the one that matters
+kill -STOP $manager
+vfabctl link set ring/sw1/p2 flap --period 0.008 --count 700 >/dev/null
+vfabctl link set ring/sw0/p2 down >/dev/null
+until_true 60 sh -c "vfabctl -j link show ring/sw1/p2 | jq -e '.[0].state == \"ACTIVE\" and .[0].reason == \"none\"'"
+sleep 1
+until_true 60 sh -c "vfabctl -j link show ring/sw1/p2 | jq -e '.[0].state == \"ACTIVE\" and .[0].reason == \"none\"'"
+kill -CONT $manager
+check "events were lost" until_true 10 grep -q 'events were lost' "$tmp/manager"
+check "and nothing else" until_true 10 all_reach ring
+vfabctl link set ring/sw0/p2 up >/dev/null
+
 # Killed at any point while links flap, the next one goes on
 view
 cp "$tmp/view" "$tmp/before"

@@ -21,7 +21,7 @@
 #include "client.h"
 
 #define DUMP_TRIES	5
-#define EVENT_BUFFER	(4 << 20)
+#define EVENT_BUFFER	(256 << 10)	/* too small costs a look more, no change */
 #define MESSAGES	65536		/* larger than any of a dump */
 
 static int fail(struct client *c, int err, const char *why)
@@ -219,7 +219,7 @@ int client_open(struct client *c)
 	if (c->family < 0)
 		return fail(c, -ENOENT, "module not loaded: load it with 'modprobe vfabric'");
 	nl_socket_set_msg_buf_size(c->sock, MESSAGES);
-	nl_socket_set_buffer_size(c->sock, EVENT_BUFFER, 0);
+	nl_socket_set_buffer_size(c->sock, MESSAGES, 0);
 	setsockopt(nl_socket_get_fd(c->sock), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	setsockopt(nl_socket_get_fd(c->sock), SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
 	nl_socket_modify_cb(c->sock, NL_CB_VALID, NL_CB_CUSTOM, on_message, c);
@@ -272,7 +272,8 @@ int client_find(struct client *c, const char *domain, struct domain *d)
 		nlmsg_free(msg);
 		return fail(c, -ENOENT, "no such domain: names have 32 characters at most");
 	}
-	if (msg && *digits && strspn(digits, "0123456789") == strlen(digits))
+	if (msg && *digits && strlen(digits) < 10 &&
+	    strspn(digits, "0123456789") == strlen(digits))
 		nla_put_u32(msg, VFAB_A_DOMAIN, strtoul(digits, NULL, 10));
 	else if (msg)
 		nla_put_string(msg, VFAB_A_DOMAIN_NAME, domain);
@@ -402,13 +403,16 @@ static int take_entry(struct client *c, struct nlattr **attrs, void *data)
 	u32 dest = get(attrs, VFAB_A_DEST), egress = get(attrs, VFAB_A_EGRESS);
 	struct fabric *f = data;
 	u32 router = sw != VF_NONE ? sw : f->topo.switches + rank;
+	u64 mask = egress == VF_NONE ? 0 : get64(attrs, VFAB_A_EGRESS_MASK, 1);
 	size_t i;
 
-	if (router >= f->topo.routers || dest >= f->topo.world)
+	/* The wanted tables are not made yet: they lend themselves to look at it */
+	if (router >= f->topo.routers || dest >= f->topo.world ||
+	    vf_topo_set_entry(&f->topo, router, dest, mask ? egress : 0, mask))
 		return fail(c, -EPROTO, "there is an entry of a table that the domain has not");
 	i = entry_index(f, router, dest);
-	f->base[i] = egress == VF_NONE ? 0 : egress;
-	f->mask[i] = egress == VF_NONE ? 0 : get64(attrs, VFAB_A_EGRESS_MASK, 1);
+	f->base[i] = mask ? egress : 0;
+	f->mask[i] = mask;
 	return 0;
 }
 
@@ -476,11 +480,14 @@ int client_events(struct client *c)
 {
 	int group = genl_ctrl_resolve_grp(c->events, VFAB_GENL_NAME, "events");
 	int ret = group < 0 ? group : nl_socket_add_membership(c->events, group);
+	int size = EVENT_BUFFER;
 
 	if (ret)
 		return fail_nl(c, ret, "cannot listen to events");
 	nl_socket_disable_seq_check(c->events);
-	nl_socket_set_buffer_size(c->events, EVENT_BUFFER, 0);
+	/* Beyond the system's limit an admin may; others lose events sooner */
+	nl_socket_set_buffer_size(c->events, size, 0);
+	setsockopt(nl_socket_get_fd(c->events), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 	nl_socket_set_nonblocking(c->events);
 	nl_socket_modify_cb(c->events, NL_CB_VALID, NL_CB_CUSTOM, on_event, c);
 	return 0;
@@ -499,6 +506,7 @@ int client_drain(struct client *c)
 	while (!ret);
 	if (ret == -NLE_NOMEM) {
 		c->news = true;
+		c->overruns++;
 		return 0;
 	}
 	return ret == -NLE_AGAIN ? 0 : fail_nl(c, ret, "cannot read events");

@@ -25,6 +25,7 @@ struct domain {
  *	and a sentence
  * @news: an event told of something that is not known yet
  * @gone: the domain was deleted
+ * @overruns: how often events were lost
  * @known: the generation up to which events are no news
  */
 struct client {
@@ -35,6 +36,7 @@ struct client {
 	int err;
 	char why[256];
 	bool news, gone;
+	u32 overruns;
 	u64 known;
 	int (*handle)(struct client *c, struct nlattr **attrs, void *data);
 	void *data;

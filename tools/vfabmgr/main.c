@@ -405,12 +405,16 @@ static int look(void)
 		    d.generation == mgr.client.known + mgr.writes)
 			mgr.client.known = d.generation;
 	}
+	if (mgr.verbose && mgr.client.overruns)
+		say("events were lost, %u times: all was read again", mgr.client.overruns);
+	mgr.client.overruns = 0;
 	if (mgr.verbose) {
 		say("%u endpoints, %u switches, %u links (%s), %u pairs joined, %u lost",
 		    f->topo.world, f->topo.switches, f->topo.nlinks, links_down(down),
 		    mgr.state.pairs.joined, mgr.state.pairs.lost);
-		say("%u of %zu entries differ, %u written; ms: read %.1f, %s %.1f, loop check %.1f, write %.1f",
-		    differ, (size_t)f->topo.routers * f->topo.world, mgr.writes, have - start,
+		say("%u of %zu entries differ, %u written", differ,
+		    (size_t)f->topo.routers * f->topo.world, mgr.writes);
+		say("ms: read %.1f, %s %.1f, loop check %.1f, write %.1f", have - start,
 		    engine->name, made - have, checked - made, now_ms() - checked);
 	}
 	return ret;
