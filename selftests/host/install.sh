@@ -71,6 +71,7 @@ for f in bin/vfabctl bin/vfabrun bin/vfabperf bin/vfabmgr lib/libvfab.so lib/lib
 	 lib/pkgconfig/vfab.pc include/vfab.h include/vfab_nl.h include/linux/vfabric.h \
 	 include/linux/vfabric_netlink.h share/bash-completion/completions/vfabctl \
 	 share/bash-completion/completions/vfabrun share/bash-completion/completions/vfabperf \
+	 share/bash-completion/completions/vfabmgr \
 	 share/man/man1/vfabrun.1 share/man/man3/vfab_open.3 share/man/man4/vfabric.4 share/man/man5/vfabric-topology.5 \
 	 share/man/man7/vfabric.7 share/man/man8/vfabmgr.8 share/vfabric/profiles/gb200-nvl72.yaml; do
 	[ -s "$usr/$f" ] || echo "missing: $f"
@@ -115,7 +116,7 @@ result "and with the static library" $? "$tmp/cc.log"
 
 # Found by name, as installed: the links to pages of several functions too
 if command -v man >/dev/null; then
-	for page in $(sed -n 's/^\t\(vfab_[a-z_]*\);$/\1/p' "$tree/tools/lib/libvfab.map") libvfab vfabric vfabric-topology vfabrun vfabctl vfabperf; do
+	for page in $(sed -n 's/^\t\(vfab_[a-z_]*\);$/\1/p' "$tree/tools/lib/libvfab.map") libvfab vfabric vfabric-topology vfabrun vfabctl vfabperf vfabmgr; do
 		MANPATH=$usr/share/man man -w "$page" >/dev/null 2>&1 &&
 			[ "$(MANPATH=$usr/share/man MANWIDTH=80 man -P cat "$page" 2>/dev/null | wc -l)" -gt 20 ] ||
 			echo "man $page: nothing"
