@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# tools-host.sh - vfabrun and vfabperf where there is no domain: help, refusals
+# tools-host.sh - vfabrun, vfabperf and vfabmgr where there is no domain: help, refusals
 #
 # by example:
 #
@@ -34,18 +34,20 @@ refuses() {
 		! grep -vq -e "^$1: " -e "^see '$1.*--help'\$" "$err"
 }
 
-for words in vfabrun vfabperf "vfabperf lat" "vfabperf bw" "vfabperf doorbell" "vfabperf coll"; do
+for words in vfabrun vfabmgr vfabperf "vfabperf lat" "vfabperf bw" "vfabperf doorbell" "vfabperf coll"; do
 	# shellcheck disable=SC2086 # several words
 	check "$words --help" helps $words --help
 	# shellcheck disable=SC2086
 	check "$words --help: output that is lost" unwritten $words --help
 done
-for tool in vfabrun vfabperf; do
+for tool in vfabrun vfabperf vfabmgr; do
 	check "$tool --version" sh -c "$tool --version | grep -q '^$tool [0-9]'"
 	check "$tool -V" sh -c "$tool -V | grep -q '^$tool [0-9]'"
 	check "$tool --version: output that is lost" unwritten $tool --version
 done
 
+check "vfabmgr: no domain" refuses 'give --domain or --status' vfabmgr --once
+check "vfabmgr: no such engine" refuses 'is not one of min-hop' vfabmgr --domain d1 --engine magic
 check "vfabrun: no program" refuses 'name a program' vfabrun
 check "vfabrun: processes" refuses 'not a number of processes, 1 to 1024' vfabrun -n 1025 true
 check "vfabrun: timeout" refuses 'not a number of seconds above 0, up to 1000000000' \
@@ -85,6 +87,7 @@ if vfabctl system show >/dev/null 2>&1; then
 else
 	unset VFAB_DOMAIN
 	check "vfabrun: no domain" refuses 'vfabrun: domain: ' vfabrun true
+	check "vfabmgr: no module" refuses 'module not loaded' vfabmgr --domain d1 --once
 	check "vfabperf: no domain" refuses 'vfabperf: domain: ' vfabperf lat
 	check "vfabperf: no such domain" refuses 'vfabperf: domain: ' vfabperf coll --domain d1 barrier
 fi

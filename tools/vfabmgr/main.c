@@ -59,7 +59,7 @@ static const char usage[] =
 "      --status=D        say whether a domain has a manager, and end\n"
 "  -v, --verbose         say what each look found, and how long it took\n"
 "  -h, --help            show this and exit\n"
-"      --version         show the version and exit\n"
+"  -V, --version         show the version and exit\n"
 "\n"
 "Exit status: 0 all is well; 1 refused, by the kernel or because the tables\n"
 "could deadlock; 2 wrong usage, or no module to talk to. With --status: 0\n"
@@ -200,7 +200,7 @@ static void arg_engine(const char *text)
 
 static void parse(int argc, char **argv)
 {
-	enum { ROOT = 256, DIMS, VCS, LOOPS, ONCE, INTERVAL, STATUS, VERSION };
+	enum { ROOT = 256, DIMS, VCS, LOOPS, ONCE, INTERVAL, STATUS };
 	static const struct option options[] = {
 		{ "domain", required_argument, NULL, 'd' },
 		{ "engine", required_argument, NULL, 'e' },
@@ -215,12 +215,12 @@ static void parse(int argc, char **argv)
 		{ "status", required_argument, NULL, STATUS },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, VERSION },
+		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 }
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "d:e:fnvh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "d:e:fnvhV", options, NULL)) != -1) {
 		switch (c) {
 		case 'd':
 			mgr.domain_name = optarg;
@@ -263,7 +263,7 @@ static void parse(int argc, char **argv)
 		case 'h':
 			fputs(usage, stdout);
 			exit(finish(0));
-		case VERSION:
+		case 'V':
 			puts("vfabmgr " VFAB_VERSION);
 			exit(finish(0));
 		default:
