@@ -225,7 +225,9 @@ static int vf_nl_link_state(const struct vf_topo *t, u32 link, u32 *reason)
 		return VFAB_LINK_RECOVERY;
 	if (l->rate_now != l->rate || l->latency_now != l->latency ||
 	    l->width_now != l->width) {
-		*reason = VFAB_LINK_REASON_DEGRADED;
+		/* Drained besides: the state tells the one, the reason the other */
+		*reason = l->admin == VF_LINK_DRAIN ? VFAB_LINK_REASON_DRAIN :
+						      VFAB_LINK_REASON_DEGRADED;
 		return VFAB_LINK_DEGRADED;
 	}
 	*reason = VFAB_LINK_REASON_NONE;

@@ -337,6 +337,7 @@ TEST_F(fabric, a_degraded_link)
 TEST_F(fabric, a_drained_link)
 {
 	struct vfab_peer p;
+	struct vft_req req;
 	struct all s;
 
 	ASSERT_EQ(0, two_tiers(&self->dom));
@@ -347,6 +348,13 @@ TEST_F(fabric, a_drained_link)
 	peer(&s, 0, 1, &p);
 	EXPECT_EQ(1, p.paths);
 	EXPECT_EQ(56, reached(&s));
+	/* degraded besides, it is both */
+	vft_link_req(&req, &self->dom, 0, -1, 0);
+	vft_put_u32(&req, VFAB_A_RATE, RATE / 2);
+	ASSERT_EQ(0, vft_call(vft_nl(), &req, NULL, NULL));
+	EXPECT_EQ(VFAB_LINK_DEGRADED, state_of(&self->dom, 0, 0).state);
+	EXPECT_EQ(VFAB_LINK_REASON_DRAIN, state_of(&self->dom, 0, 0).reason);
+	ASSERT_EQ(0, with_flag(&self->dom, 0, -1, 0, VFAB_A_RESTORE));
 	/* the last one is not: refused, and nothing has changed */
 	EXPECT_EQ(-EBUSY, with_flag(&self->dom, 0, -1, 1, VFAB_A_DRAIN));
 	EXPECT_STRNE("", vft_nl()->text);

@@ -304,11 +304,7 @@ struct links {
 	u32 room, n;
 };
 
-/*
- * The state says it all, that of the switches included. A link that is degraded
- * and drained is shown as degraded: it is taken for one that works, and the
- * kernel leaves it out of routes all the same.
- */
+/* State and reason say it all, what the switches do included. */
 static void take_state(struct vf_link *l, u32 state, u32 reason)
 {
 	bool works = state == VFAB_LINK_ACTIVE || state == VFAB_LINK_DEGRADED;
