@@ -897,8 +897,7 @@ static int vf_nl_fill_paths(const struct vf_nl_to *to, struct vf_domain *dom,
 	count = nla_data(a);
 	for (i = 0; i < t->world; i++)
 		count[i] = i == rank || !part || part != dom->eps[i].part ? 0 :
-			   min(hweight64(vf_route_ports(t, &t->now, rank, i)),
-			       hweight64(vf_route_ports(t, &t->now, i, rank)));
+			   vf_route_paths(t, rank, i);
 	return vf_nl_end(to, hdr, 0);
 }
 

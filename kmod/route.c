@@ -409,6 +409,15 @@ void vf_route_walk(const struct vf_topo *t, u32 src, u32 port, u32 dst,
 		path->rate = 0;
 }
 
+/* Paths from one endpoint to another: as many as there are for answers. */
+u32 vf_route_paths(const struct vf_topo *t, u32 src, u32 dst)
+{
+	u32 there = hweight64(vf_route_ports(t, &t->now, src, dst));
+	u32 back = hweight64(vf_route_ports(t, &t->now, dst, src));
+
+	return min(there, back);
+}
+
 /**
  * vf_route_get - the route between two endpoints
  * @t: the topology
@@ -424,7 +433,7 @@ void vf_route_get(const struct vf_topo *t, u32 src, u32 dst, struct vf_route *r)
 	u64 rate = 0, most = 0;
 	u32 n;
 
-	r->paths = min(hweight64(there), hweight64(back));
+	r->paths = vf_route_paths(t, src, dst);
 	r->rate = 0;
 	r->latency = 0;
 	if (!r->paths)

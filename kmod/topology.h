@@ -222,6 +222,7 @@ void vf_route_touch_switch(const struct vf_topo *t, u32 sw, unsigned long *dests
 void vf_route_compile(struct vf_topo *t, const unsigned long *dests,
 		      unsigned long *changed);
 void vf_route_settle(struct vf_topo *t, const unsigned long *ranks);
+u32 vf_route_paths(const struct vf_topo *t, u32 src, u32 dst);
 void vf_route_get(const struct vf_topo *t, u32 src, u32 dst, struct vf_route *r);
 void vf_route_walk(const struct vf_topo *t, u32 src, u32 port, u32 dst,
 		   struct vf_path *path);

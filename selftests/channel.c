@@ -225,11 +225,13 @@ static void be_a_nuisance(int fd, int peer, uint64_t handle, unsigned int seed)
 TEST_F(ch, nuisances_in_another_channel)
 {
 	uint64_t end = vft_now() + 3 * VFT_SEC, worst = 0;
+	const volatile struct vfab_view *view = vft_view(self->fd[2]);
 	struct vft_bells bells;
 	unsigned int n = 0;
 	pid_t pid[2];
 	char *p;
 
+	ASSERT_NE(NULL, view);
 	p = vft_import_map(self->fd[3], self->handle[2], VFT_PAGE, VFT_RW, 0);
 	ASSERT_NE(NULL, p);
 	ASSERT_EQ(0, vft_bells(&bells, self->fd[3], 2));
@@ -241,7 +243,7 @@ TEST_F(ch, nuisances_in_another_channel)
 		be_a_nuisance(self->fd[4], 5, self->handle[5], 2);
 	for (; vft_now() < end; n++) {
 		uint64_t start = vft_now(), value, count = *vft_count(&bells, 5);
-		uint64_t loss = vft_view(self->fd[2])->loss;
+		uint64_t loss = view->loss;
 
 		ASSERT_EQ(0, vft_store(p, n));
 		ASSERT_EQ(0, vft_load(p, &value));
