@@ -45,13 +45,17 @@ static struct vf_holder *vf_held(struct vf_domain *dom, u32 rank)
 					 lockdep_is_held(&dom->lock));
 }
 
+/* Is there a partition border between them? It is for good; a route may come back. */
+bool vf_apart(struct vf_domain *dom, u32 a, u32 b)
+{
+	return !dom->eps[a].part || dom->eps[a].part != dom->eps[b].part;
+}
+
 /* The route from one rank to another as things stand; no paths over a border. */
 void vf_pair_route(struct vf_domain *dom, u32 a, u32 b, struct vf_route *r)
 {
-	struct vf_partition *part = dom->eps[a].part;
-
 	memset(r, 0, sizeof(*r));
-	if (part && part == dom->eps[b].part)
+	if (!vf_apart(dom, a, b))
 		vf_route_get(&dom->topo, a, b, r);
 }
 
@@ -74,8 +78,7 @@ static struct vf_pair vf_pair_of(const struct vf_topo *t, const struct vf_routes
 
 static struct vf_pair vf_pair_now(struct vf_domain *dom, u32 a, u32 b)
 {
-	return vf_pair_of(&dom->topo, &dom->topo.now, a, b, dom->eps[a].part &&
-			  dom->eps[a].part == dom->eps[b].part);
+	return vf_pair_of(&dom->topo, &dom->topo.now, a, b, !vf_apart(dom, a, b));
 }
 
 static struct vf_pair vf_pair_was(struct vf_domain *dom, u32 a, u32 b)
@@ -172,12 +175,6 @@ static u32 vf_change_imports_of(struct vf_change *chg, struct vf_holder *h,
 }
 
 #define VF_REVOCABLE (BIT(VF_IMPORT_LIVE) | BIT(VF_IMPORT_WAIT) | BIT(VF_IMPORT_LOST))
-
-/* A partition border is for good; a route may come back. */
-static bool vf_apart(struct vf_domain *dom, u32 a, u32 b)
-{
-	return !dom->eps[a].part || dom->eps[a].part != dom->eps[b].part;
-}
 
 /* An outage begins: it is settled when it has lasted. */
 static void vf_change_outage(struct vf_change *chg, struct vf_holder *h, u32 peer)

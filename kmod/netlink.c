@@ -345,6 +345,39 @@ int vf_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
 	return skb->len;
 }
 
+/* Part of a dump: objects 0 to @limit - 1, or only the one that is asked for. */
+int vf_nl_walk_index(const struct vf_nl_to *to, struct vf_domain *dom,
+		     struct nlattr *only, u32 limit, vf_nl_fill_t fill,
+		     unsigned long *index)
+{
+	int ret;
+
+	for (; *index < limit; ++*index) {
+		if (only && *index != nla_get_u32(only))
+			continue;
+		ret = fill(to, dom, *index);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Answer a request that names a domain and a rank. */
+int vf_nl_get_rank(struct sk_buff *skb, struct genl_info *info, vf_nl_fill_t fill)
+{
+	struct vf_domain *dom = vf_nl_read(info);
+	u32 rank;
+	int ret;
+
+	if (IS_ERR(dom))
+		return PTR_ERR(dom);
+	ret = vf_nl_rank(info, dom, &rank);
+	if (!ret)
+		ret = vf_nl_reply(skb, info, dom, fill, rank);
+	vf_nl_unlock(dom);
+	return ret;
+}
+
 static int vf_nl_put_if(struct sk_buff *skb, int attr, int value)
 {
 	return value < 0 ? 0 : nla_put_u32(skb, attr, value);

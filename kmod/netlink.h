@@ -61,6 +61,10 @@ int vf_nl_rank(struct genl_info *info, struct vf_domain *dom, u32 *rank);
 int vf_nl_node(struct genl_info *info, struct vf_domain *dom, u32 *node);
 int vf_nl_reply(struct sk_buff *skb, struct genl_info *info,
 		struct vf_domain *dom, vf_nl_fill_t fill, unsigned long index);
+int vf_nl_get_rank(struct sk_buff *skb, struct genl_info *info, vf_nl_fill_t fill);
+int vf_nl_walk_index(const struct vf_nl_to *to, struct vf_domain *dom,
+		     struct nlattr *only, u32 limit, vf_nl_fill_t fill,
+		     unsigned long *index);
 int vf_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
 	       vf_nl_walk_t walk);
 

@@ -88,13 +88,12 @@ static int vf_nl_restrict(struct genl_info *info, struct vf_domain_config *cfg)
 /* The links, in as many attributes as they take, into one array. */
 static int vf_nl_get_links(struct genl_info *info, struct vf_topo_config *t)
 {
-	struct vf_link_spec *links;
+	struct vfab_link_spec *links;
 	struct nlattr *a;
 	size_t bytes = 0;
 	int rem;
 
-	BUILD_BUG_ON(sizeof(*links) != 20 ||
-		     sizeof(*links) != sizeof(struct vfab_link_spec));
+	BUILD_BUG_ON(sizeof(*links) != 20);
 	nlmsg_for_each_attr(a, info->nlhdr, GENL_HDRLEN, rem) {
 		if (nla_type(a) != VFAB_A_LINKS)
 			continue;

@@ -93,32 +93,13 @@ static int vf_nl_fill_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
 static int vf_nl_walk_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
 			       struct nlattr **attrs, unsigned long *index)
 {
-	struct nlattr *only = attrs[VFAB_A_RANK];
-	int ret;
-
-	for (; *index < dom->topo.world; ++*index) {
-		if (only && *index != nla_get_u32(only))
-			continue;
-		ret = vf_nl_fill_endpoint(to, dom, *index);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return vf_nl_walk_index(to, dom, attrs[VFAB_A_RANK], dom->topo.world,
+				vf_nl_fill_endpoint, index);
 }
 
 int vfabric_nl_endpoint_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct vf_domain *dom = vf_nl_read(info);
-	u32 rank;
-	int ret;
-
-	if (IS_ERR(dom))
-		return PTR_ERR(dom);
-	ret = vf_nl_rank(info, dom, &rank);
-	if (!ret)
-		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_endpoint, rank);
-	vf_nl_unlock(dom);
-	return ret;
+	return vf_nl_get_rank(skb, info, vf_nl_fill_endpoint);
 }
 
 int vfabric_nl_endpoint_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

@@ -70,17 +70,8 @@ static int vf_nl_fill_switch(const struct vf_nl_to *to, struct vf_domain *dom,
 static int vf_nl_walk_switch(const struct vf_nl_to *to, struct vf_domain *dom,
 			     struct nlattr **attrs, unsigned long *index)
 {
-	struct nlattr *only = attrs[VFAB_A_SWITCH];
-	int ret;
-
-	for (; *index < dom->topo.switches; ++*index) {
-		if (only && *index != nla_get_u32(only))
-			continue;
-		ret = vf_nl_fill_switch(to, dom, *index);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return vf_nl_walk_index(to, dom, attrs[VFAB_A_SWITCH], dom->topo.switches,
+				vf_nl_fill_switch, index);
 }
 
 int vfabric_nl_switch_get_doit(struct sk_buff *skb, struct genl_info *info)
@@ -468,9 +459,7 @@ static int vf_nl_set_links(struct sk_buff *skb, struct genl_info *info,
 	if (info->attrs[VFAB_A_UP])
 		n->up = nla_get_u8(info->attrs[VFAB_A_UP]);
 	/* What was set before memory ran out takes effect */
-	/* Draining has compiled already: what changed is not seen a second time */
-	return vf_nl_apply(skb, info, dom, dests, VFAB_REASON_LINK,
-			   set.admin < 0 || set.admin == VF_LINK_DRAIN, n) ?: ret;
+	return vf_nl_apply(skb, info, dom, dests, VFAB_REASON_LINK, set.admin < 0, n) ?: ret;
 }
 
 static int vf_nl_link_or_port_set(struct sk_buff *skb, struct genl_info *info,
@@ -881,7 +870,6 @@ static int vf_nl_fill_paths(const struct vf_nl_to *to, struct vf_domain *dom,
 			    unsigned long rank)
 {
 	const struct vf_topo *t = &dom->topo;
-	struct vf_partition *part = dom->eps[rank].part;
 	void *hdr = vf_nl_begin(to, dom);
 	struct nlattr *a;
 	u8 *count;
@@ -896,40 +884,20 @@ static int vf_nl_fill_paths(const struct vf_nl_to *to, struct vf_domain *dom,
 		return vf_nl_end(to, hdr, -EMSGSIZE);
 	count = nla_data(a);
 	for (i = 0; i < t->world; i++)
-		count[i] = i == rank || !part || part != dom->eps[i].part ? 0 :
-			   vf_route_paths(t, rank, i);
+		count[i] = i == rank || vf_apart(dom, rank, i) ? 0 : vf_route_paths(t, rank, i);
 	return vf_nl_end(to, hdr, 0);
 }
 
 static int vf_nl_walk_paths(const struct vf_nl_to *to, struct vf_domain *dom,
 			    struct nlattr **attrs, unsigned long *index)
 {
-	struct nlattr *only = attrs[VFAB_A_RANK];
-	int ret;
-
-	for (; *index < dom->topo.world; ++*index) {
-		if (only && *index != nla_get_u32(only))
-			continue;
-		ret = vf_nl_fill_paths(to, dom, *index);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return vf_nl_walk_index(to, dom, attrs[VFAB_A_RANK], dom->topo.world,
+				vf_nl_fill_paths, index);
 }
 
 int vfabric_nl_path_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct vf_domain *dom = vf_nl_read(info);
-	u32 rank;
-	int ret;
-
-	if (IS_ERR(dom))
-		return PTR_ERR(dom);
-	ret = vf_nl_rank(info, dom, &rank);
-	if (!ret)
-		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_paths, rank);
-	vf_nl_unlock(dom);
-	return ret;
+	return vf_nl_get_rank(skb, info, vf_nl_fill_paths);
 }
 
 int vfabric_nl_path_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

@@ -250,6 +250,7 @@ static u64 vf_compile_ports(const struct vf_topo *t, u32 rank)
  * @t: the topology, changed
  * @dests: the destinations that may be concerned
  * @changed: NULL, or gets the ranks that some route to or from has changed of
+ *	since vf_route_settle()
  */
 void vf_route_compile(struct vf_topo *t, const unsigned long *dests,
 		      unsigned long *changed)
@@ -261,19 +262,19 @@ void vf_route_compile(struct vf_topo *t, const unsigned long *dests,
 		if (!test_bit(d, dests))
 			continue;
 		up = vf_compile_ports(t, d);
-		if (up != t->now.port_up[d] && changed)
+		if (changed && up != t->was.port_up[d])
 			__set_bit(d, changed);
 		WRITE_ONCE(t->now.port_up[d], up);
 
 		good = t->good + (size_t)d * t->words;
 		vf_compile_good(t, d, good);
 		for (g = 0; g < t->groups; g++) {
-			u64 *word = &t->now.toward[g * t->world + d];
+			u32 word = g * t->world + d;
 
 			toward = vf_compile_toward(t, good, t->sample[g], d);
-			if (toward != *word && changed)
+			if (changed && toward != t->was.toward[word])
 				__set_bit(d, changed);
-			WRITE_ONCE(*word, toward);
+			WRITE_ONCE(t->now.toward[word], toward);
 		}
 		cond_resched();
 	}

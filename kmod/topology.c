@@ -4,7 +4,7 @@
 
 /* The @i-th link that @cfg asks for. */
 static void vf_spec_get(const struct vf_topo_config *cfg, u32 i,
-			struct vf_link_spec *s)
+			struct vfab_link_spec *s)
 {
 	u32 rank, sw;
 
@@ -14,8 +14,8 @@ static void vf_spec_get(const struct vf_topo_config *cfg, u32 i,
 	}
 	rank = i / cfg->planes;
 	sw = i % cfg->planes;
-	*s = (struct vf_link_spec){
-		.node = { rank, VF_SPEC_SWITCH | sw },
+	*s = (struct vfab_link_spec){
+		.node = { rank, VFAB_SPEC_SWITCH | sw },
 		.port = { sw, rank },
 		.rate = cfg->rate,
 		.latency = cfg->latency / 2,
@@ -24,15 +24,15 @@ static void vf_spec_get(const struct vf_topo_config *cfg, u32 i,
 
 static u32 vf_spec_vertex(const struct vf_topo *t, u16 node)
 {
-	u32 index = node & ~VF_SPEC_SWITCH;
+	u32 index = node & ~VFAB_SPEC_SWITCH;
 
-	if (node & VF_SPEC_SWITCH)
+	if (node & VFAB_SPEC_SWITCH)
 		return index < t->switches ? t->world + index : VF_NONE;
 	return index < t->world ? index : VF_NONE;
 }
 
 static const char *vf_spec_wrong(const struct vf_topo *t,
-				 const struct vf_link_spec *s)
+				 const struct vfab_link_spec *s)
 {
 	int i;
 
@@ -59,7 +59,7 @@ static const char *vf_spec_wrong(const struct vf_topo *t,
 static const char *vf_topo_count(struct vf_topo *t,
 				 const struct vf_topo_config *cfg)
 {
-	struct vf_link_spec s;
+	struct vfab_link_spec s;
 	const char *why;
 	u32 i, k, v;
 
@@ -84,7 +84,7 @@ static const char *vf_topo_count(struct vf_topo *t,
 static const char *vf_topo_join(struct vf_topo *t,
 				const struct vf_topo_config *cfg)
 {
-	struct vf_link_spec s;
+	struct vfab_link_spec s;
 	u32 i, k, v, end[2];
 
 	for (v = 0; v < t->world + t->switches; v++)

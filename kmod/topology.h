@@ -25,7 +25,9 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <uapi/linux/vfabric.h>
 #else
+#include <linux/vfabric.h>
 #include "topology_user.h"
 #endif
 
@@ -39,26 +41,6 @@
 #define VF_MAX_LATENCY	1000000000	/* of a link or a switch: a second */
 #define VF_NONE		(~0U)
 
-/* In struct vf_link_spec: a switch, not an endpoint */
-#define VF_SPEC_SWITCH	0x8000
-
-/**
- * struct vf_link_spec - a link as it is asked for
- * @node:	the two ends: a rank, or VF_SPEC_SWITCH | a switch's index
- * @port:	their ports
- * @width:	lanes, 0 where nobody knows
- * @rate:	10^6 bytes per second and direction
- * @latency:	nanoseconds, one way
- */
-struct vf_link_spec {
-	u16 node[2];
-	u16 port[2];
-	u16 width;
-	u16 pad;
-	u32 rate;
-	u32 latency;
-};
-
 /**
  * struct vf_topo_config - what a topology is made of
  * @links:	@nlinks of them, or NULL for a crossbar of @planes switches: port
@@ -70,7 +52,7 @@ struct vf_topo_config {
 	u32 planes;
 	u32 switches;
 	u32 nlinks;
-	const struct vf_link_spec *links;
+	const struct vfab_link_spec *links;
 	bool forwards;
 	u32 rate;		/* of a crossbar's links */
 	u32 latency;		/* of a crossbar, end to end */

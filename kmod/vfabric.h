@@ -472,6 +472,7 @@ void vf_change_topology(struct vf_change *chg, struct vf_domain *dom, u32 reason
 			const unsigned long *dests, bool rates);
 void vf_settle_work(struct work_struct *work);
 int vf_reach(struct vf_domain *dom, u32 a, u32 b);
+bool vf_apart(struct vf_domain *dom, u32 a, u32 b);
 void vf_pair_route(struct vf_domain *dom, u32 a, u32 b, struct vf_route *r);
 bool vf_change_cuts(struct vf_domain *dom, const unsigned long *ranks);
 extern struct srcu_struct vf_srcu;

@@ -29,25 +29,25 @@ static u32 below(u32 n)
 
 #define LINKS	20000
 
-static struct vf_link_spec specs[LINKS];
+static struct vfab_link_spec specs[LINKS];
 static u32 nspecs;
 static u16 next_port[VF_MAX_WORLD + VF_MAX_SWITCHES];
 
 static u32 vertex_of(u16 node, u32 world)
 {
-	return node & VF_SPEC_SWITCH ? world + (node & ~VF_SPEC_SWITCH) : node;
+	return node & VFAB_SPEC_SWITCH ? world + (node & ~VFAB_SPEC_SWITCH) : node;
 }
 
 static void join(u32 world, u16 a, u16 b)
 {
-	specs[nspecs++] = (struct vf_link_spec){
+	specs[nspecs++] = (struct vfab_link_spec){
 		.node = { a, b },
 		.port = { next_port[vertex_of(a, world)]++, next_port[vertex_of(b, world)]++ },
 		.rate = 50000, .latency = 300,
 	};
 }
 
-#define SW(i)	((u16)(VF_SPEC_SWITCH | (i)))
+#define SW(i)	((u16)(VFAB_SPEC_SWITCH | (i)))
 
 static void fresh(struct vf_topo_config *cfg, u32 world, u32 switches)
 {
@@ -415,10 +415,10 @@ static void tables_of_their_own(void)
 	vf_topo_destroy(&t);
 }
 
-static void refused(const char *what, u32 world, u32 switches, struct vf_link_spec a,
-		    struct vf_link_spec b)
+static void refused(const char *what, u32 world, u32 switches, struct vfab_link_spec a,
+		    struct vfab_link_spec b)
 {
-	struct vf_link_spec two[] = { a, b };
+	struct vfab_link_spec two[] = { a, b };
 	struct vf_topo_config cfg = {
 		.world = world, .switches = switches, .links = two, .nlinks = 2,
 	};
@@ -433,11 +433,11 @@ static void refused(const char *what, u32 world, u32 switches, struct vf_link_sp
 
 static void refusals(void)
 {
-	const struct vf_link_spec good = { { 0, SW(0) }, { 0, 0 }, 2, 0, 10, 10 };
-	struct vf_link_spec bad = { { 1, SW(0) }, { 0, 1 }, 2, 0, 10, 10 };
+	const struct vfab_link_spec good = { { 0, SW(0) }, { 0, 0 }, 2, 0, 10, 10 };
+	struct vfab_link_spec bad = { { 1, SW(0) }, { 0, 1 }, 2, 0, 10, 10 };
 
 #define REFUSED(what, change) do {				\
-		struct vf_link_spec b = bad;			\
+		struct vfab_link_spec b = bad;			\
 								\
 		b.change;					\
 		refused("refused: " what, 2, 1, good, b);	\

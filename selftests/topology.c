@@ -334,6 +334,32 @@ TEST_F(fabric, a_degraded_link)
 	EXPECT_EQ(2 * RATE, p.rate);
 }
 
+/* Where all links are alike, too: what is changed and undone is seen at once. */
+TEST_F(fabric, a_crossbar_is_restored)
+{
+	struct vfab_peer p;
+	struct vft_req req;
+	uint32_t rate;
+	struct all s;
+
+	ASSERT_EQ(0, vft_domain_create(&self->dom, 4, NULL));
+	ASSERT_EQ(0, attach_all(&s, &self->dom, 3));
+	peer(&s, 1, 0, &p);
+	rate = p.rate;
+	vft_link_req(&req, &self->dom, 0, -1, 1);
+	vft_put_u32(&req, VFAB_A_RATE, rate / 4);
+	ASSERT_EQ(0, vft_call(vft_nl(), &req, NULL, NULL));
+	peer(&s, 1, 0, &p);
+	EXPECT_EQ(rate / 2 + rate / 4, p.rate);
+	ASSERT_EQ(0, with_flag(&self->dom, 0, -1, 1, VFAB_A_RESTORE));
+	peer(&s, 1, 0, &p);
+	EXPECT_EQ(rate, p.rate);
+	ASSERT_EQ(0, with_flag(&self->dom, 0, -1, 1, VFAB_A_DRAIN));
+	peer(&s, 1, 0, &p);
+	EXPECT_EQ(1, p.paths);
+	EXPECT_EQ(rate / 2, p.rate);
+}
+
 TEST_F(fabric, a_drained_link)
 {
 	struct vfab_peer p;

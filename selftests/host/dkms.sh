@@ -17,19 +17,8 @@ PATH=$PATH:/usr/sbin:/sbin
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 kernels='6.12 6.1'
-count=0 failed=0
-
-# result NAME STATUS [LOG]
-result() {
-	count=$((count + 1))
-	if [ "$2" = 0 ]; then
-		echo "ok $count - $1"
-	else
-		[ ! -e "${3:-}" ] || tail -n 20 "$3" | sed 's/^/# /'
-		echo "not ok $count - $1"
-		failed=1
-	fi
-}
+# shellcheck source=selftests/host/lib
+. selftests/host/lib
 
 skip() {
 	count=$((count + 1))

@@ -16,19 +16,8 @@ PATH=$PATH:/usr/sbin:/sbin
 tree=$PWD
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-
-# result NAME STATUS [LOG]
-result() {
-	count=$((count + 1))
-	if [ "$2" = 0 ]; then
-		echo "ok $count - $1"
-	else
-		[ ! -e "${3:-}" ] || tail -n 20 "$3" | sed 's/^/# /'
-		echo "not ok $count - $1"
-		failed=1
-	fi
-}
+# shellcheck source=selftests/host/lib
+. selftests/host/lib
 
 # As a clone would be: without what was built in the tree
 mkdir "$tmp/src"

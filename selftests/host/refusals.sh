@@ -15,19 +15,8 @@ tmp=$(mktemp -d)
 chmod 755 "$tmp"
 trap 'rm -rf "$tmp"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL
-count=0 failed=0
-
-# result NAME STATUS [LOG]
-result() {
-	count=$((count + 1))
-	if [ "$2" = 0 ]; then
-		echo "ok $count - $1"
-	else
-		[ ! -e "${3:-}" ] || tail -n 20 "$3" | sed 's/^/# /'
-		echo "not ok $count - $1"
-		failed=1
-	fi
-}
+# shellcheck source=selftests/host/lib
+. selftests/host/lib
 
 # copy DIR: the sources, as a clone would be
 copy() {

@@ -33,7 +33,6 @@ static int show(struct ctx *c, int argc, char **argv)
 
 	args_parse(c, argc, argv, NULL, 0, 1, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_PART | ADDR_CHAN);
-	c->list = true;
 	request(c, VFAB_CMD_CHANNEL_GET, &a);
 	return a.kind == ADDR_CHAN ? ask(c, show_one, c) : ask_all(c, show_one, c);
 }
@@ -73,21 +72,7 @@ static int create(struct ctx *c, int argc, char **argv)
 
 static int delete(struct ctx *c, int argc, char **argv)
 {
-	bool force = false;
-	const struct opt opts[] = {
-		{ "force", NULL, &force },
-		{ NULL, NULL, NULL }
-	};
-	struct nlmsghdr *req;
-	const char *pos[1];
-	struct addr a;
-
-	args_parse(c, argc, argv, opts, 1, 1, pos);
-	a = arg_addr(c, pos[0], ADDR_CHAN);
-	req = request(c, VFAB_CMD_CHANNEL_DELETE, &a);
-	if (force)
-		mnl_attr_put(req, VFAB_A_FORCE, 0, NULL);
-	return ask(c, NULL, NULL);
+	return delete_forced(c, argc, argv, VFAB_CMD_CHANNEL_DELETE, ADDR_CHAN);
 }
 
 const struct verb channel_verbs[] = {

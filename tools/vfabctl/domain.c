@@ -75,7 +75,6 @@ static int show(struct ctx *c, int argc, char **argv)
 
 	args_parse(c, argc, argv, NULL, 0, 1, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM);
-	c->list = true;
 	request(c, VFAB_CMD_DOMAIN_GET, &a);
 	return a.kind ? ask(c, show_domain, c) : ask_all(c, show_domain, c);
 }
@@ -290,21 +289,7 @@ static int create(struct ctx *c, int argc, char **argv)
 
 static int delete(struct ctx *c, int argc, char **argv)
 {
-	bool force = false;
-	const struct opt opts[] = {
-		{ "force", NULL, &force },
-		{ NULL, NULL, NULL }
-	};
-	struct nlmsghdr *req;
-	const char *pos[1];
-	struct addr a;
-
-	args_parse(c, argc, argv, opts, 1, 1, pos);
-	a = arg_addr(c, pos[0], ADDR_DOM);
-	req = request(c, VFAB_CMD_DOMAIN_DELETE, &a);
-	if (force)
-		mnl_attr_put(req, VFAB_A_FORCE, 0, NULL);
-	return ask(c, NULL, NULL);
+	return delete_forced(c, argc, argv, VFAB_CMD_DOMAIN_DELETE, ADDR_DOM);
 }
 
 static int set(struct ctx *c, int argc, char **argv)

@@ -84,7 +84,6 @@ int link_show(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int ki
 	ret = a.port < 0 ? in_range(c, &a, -1) : DONE;
 	if (ret)
 		return ret;
-	c->list = true;
 	request(c, cmd, &a);
 	return a.port >= 0 ? ask(c, show_one, c) : ask_all(c, show_one, c);
 }

@@ -36,7 +36,6 @@ static int show(struct ctx *c, int argc, char **argv)
 
 	args_parse(c, argc, argv, NULL, 0, 1, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_PART);
-	c->list = true;
 	request(c, VFAB_CMD_PARTITION_GET, &a);
 	return a.kind == ADDR_PART ? ask(c, show_one, c) : ask_all(c, show_one, c);
 }

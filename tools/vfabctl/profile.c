@@ -265,7 +265,6 @@ static int show(struct ctx *c, int argc, char **argv)
 		usage(c, "--expand goes without --check and JSON: it prints a topology file");
 	if ((expanded || *sets) && !pos[0])
 		usage(c, "--expand and --set want the name of a profile");
-	c->list = true;
 	if (!pos[0])
 		return all_profiles(c, check);
 	if (expanded)

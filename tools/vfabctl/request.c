@@ -192,6 +192,26 @@ int ask_change(struct ctx *c)
 	return ask(c, show_changed, c);
 }
 
+/* The verb of objects that are deleted with --force although they are in use. */
+int delete_forced(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int kind)
+{
+	bool force = false;
+	const struct opt opts[] = {
+		{ "force", NULL, &force },
+		{ NULL, NULL, NULL }
+	};
+	struct nlmsghdr *req;
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, opts, 1, 1, pos);
+	a = arg_addr(c, pos[0], kind);
+	req = request(c, cmd, &a);
+	if (force)
+		mnl_attr_put(req, VFAB_A_FORCE, 0, NULL);
+	return ask(c, NULL, NULL);
+}
+
 bool get_bit(const struct nlattr *bitmap, unsigned int bit)
 {
 	const uint8_t *bytes;

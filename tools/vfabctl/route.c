@@ -50,7 +50,6 @@ static int show(struct ctx *c, int argc, char **argv)
 	ret = one ? DONE : in_range(c, &a, v_dest);
 	if (ret)
 		return ret;
-	c->list = true;
 	req = request(c, VFAB_CMD_ROUTE_GET, &a);
 	put_u32(req, VFAB_A_DEST, v_dest);
 	return one ? ask(c, show_entry, c) : ask_all(c, show_entry, c);

@@ -25,7 +25,6 @@ static int show(struct ctx *c, int argc, char **argv)
 
 	args_parse(c, argc, argv, NULL, 0, 1, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_SW);
-	c->list = true;
 	request(c, VFAB_CMD_SWITCH_GET, &a);
 	return a.kind == ADDR_SW ? ask(c, show_one, c) : ask_all(c, show_one, c);
 }

@@ -19,7 +19,6 @@ static int show_system(const struct vfab_nl_msg *msg, void *ctx)
 static int show(struct ctx *c, int argc, char **argv)
 {
 	args_parse(c, argc, argv, NULL, 0, 0, NULL);
-	c->list = true;
 	request(c, VFAB_CMD_SYSTEM_GET, NULL);
 	return ask(c, show_system, c);
 }

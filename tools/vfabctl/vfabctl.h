@@ -33,7 +33,6 @@ struct verb;
 /**
  * struct ctx - one run of vfabctl
  * @json: print JSON, @pretty: indented
- * @list: JSON: what is printed is a list, which may be empty
  * @lines: JSON: one object per line instead of one list
  * @nl: NULL until something is asked
  * @object, @verb: what is being run, for hints
@@ -41,7 +40,7 @@ struct verb;
  */
 struct ctx {
 	bool json, pretty;
-	bool list, lines;
+	bool lines;
 	struct vfab_nl *nl;
 	const struct object *object;
 	const struct verb *verb;
@@ -146,6 +145,7 @@ void put_ranks(struct nlmsghdr *req, uint16_t attr, const uint8_t ranks[RANK_BYT
 int ask(struct ctx *c, vfab_nl_cb cb, void *data);
 int ask_all(struct ctx *c, vfab_nl_cb cb, void *data);
 int ask_change(struct ctx *c);
+int delete_forced(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int kind);
 int in_range(struct ctx *c, const struct addr *a, int64_t dest);
 
 /* A reply's attribute; 0 or "" where it is absent */

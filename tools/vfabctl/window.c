@@ -48,7 +48,6 @@ static int show(struct ctx *c, int argc, char **argv)
 	ret = in_range(c, &a, -1);
 	if (ret)
 		return ret;
-	c->list = true;
 	req = request(c, VFAB_CMD_WINDOW_GET, &a);
 	if (!handle)
 		return ask_all(c, show_one, c);

@@ -300,7 +300,7 @@ int client_look(struct client *c, struct domain *d)
  */
 struct links {
 	struct fabric *f;
-	struct vf_link_spec *specs;
+	struct vfab_link_spec *specs;
 	u32 room, n;
 };
 
@@ -318,7 +318,7 @@ static int take_link(struct client *c, struct nlattr **attrs, void *data)
 	u32 rank = get(attrs, VFAB_A_RANK), peer = get(attrs, VFAB_A_PEER_RANK);
 	u32 sw = get(attrs, VFAB_A_SWITCH), peer_sw = get(attrs, VFAB_A_PEER_SWITCH);
 	struct links *links = data;
-	struct vf_link_spec *s;
+	struct vfab_link_spec *s;
 
 	if (links->n == links->room)
 		return fail(c, -EPROTO, "there are more links than the domain has");
@@ -327,10 +327,10 @@ static int take_link(struct client *c, struct nlattr **attrs, void *data)
 			   get(attrs, VFAB_A_LINK_REASON));
 	if (links->specs) {
 		s = &links->specs[links->n];
-		*s = (struct vf_link_spec){
+		*s = (struct vfab_link_spec){
 			.node = {
-				rank != VF_NONE ? rank : VF_SPEC_SWITCH | sw,
-				peer != VF_NONE ? peer : VF_SPEC_SWITCH | peer_sw,
+				rank != VF_NONE ? rank : VFAB_SPEC_SWITCH | sw,
+				peer != VF_NONE ? peer : VFAB_SPEC_SWITCH | peer_sw,
 			},
 			.port = { get(attrs, VFAB_A_PORT), get(attrs, VFAB_A_PEER_PORT) },
 			/* Of no concern here, and it may be degraded */

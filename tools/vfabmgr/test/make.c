@@ -3,7 +3,7 @@
 #include "test.h"
 #include "../../topo/topo.h"
 
-static struct vf_link_spec specs[VF_MAX_LINKS];
+static struct vfab_link_spec specs[VF_MAX_LINKS];
 static u32 nspecs;
 static u16 next_port[VF_MAX_WORLD + VF_MAX_SWITCHES];
 
@@ -36,7 +36,7 @@ void make(struct fabric *f, const char *spec, char *const *sets)
 		exit(1);
 	}
 	for (i = 0; i < t.nlinks; i++)
-		specs[i] = (struct vf_link_spec){
+		specs[i] = (struct vfab_link_spec){
 			.node = { t.links[i].a, t.links[i].b },
 			.port = { t.links[i].a_port, t.links[i].b_port },
 			.rate = t.links[i].rate, .latency = t.links[i].latency,
@@ -51,12 +51,12 @@ void make(struct fabric *f, const char *spec, char *const *sets)
 
 static u32 vertex_of(u16 node, u32 world)
 {
-	return node & VF_SPEC_SWITCH ? world + (node & ~VF_SPEC_SWITCH) : node;
+	return node & VFAB_SPEC_SWITCH ? world + (node & ~VFAB_SPEC_SWITCH) : node;
 }
 
 static void join(u32 world, u16 a, u16 b)
 {
-	specs[nspecs++] = (struct vf_link_spec){
+	specs[nspecs++] = (struct vfab_link_spec){
 		.node = { a, b },
 		.port = { next_port[vertex_of(a, world)]++, next_port[vertex_of(b, world)]++ },
 		.rate = 50000, .latency = 300,
@@ -84,8 +84,8 @@ void make_random(struct fabric *f)
 		b = below(world + switches);
 		if (a == b || next_port[a] >= 60 || next_port[b] >= 60)
 			continue;
-		join(world, a < world ? a : VF_SPEC_SWITCH | (a - world),
-		     b < world ? b : VF_SPEC_SWITCH | (b - world));
+		join(world, a < world ? a : VFAB_SPEC_SWITCH | (a - world),
+		     b < world ? b : VFAB_SPEC_SWITCH | (b - world));
 	}
 	create(f, &cfg);
 }
