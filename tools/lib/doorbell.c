@@ -177,23 +177,27 @@ uint64_t vfab_count(const struct vfab_ep *ep, uint32_t vector)
 	return vfabi_load(pages + vector % VFAB_VECTORS * VFAB_BELL_STRIDE);
 }
 
-void vfabi_wait_init(struct vfab_ep *ep)
+void vfabi_wait_init(struct vfab_ep *ep, enum vfabi_wait how)
 {
-	const char *how = getenv("VFAB_WAIT");
 	cpu_set_t cpus;
 
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) || CPU_COUNT(&cpus) > 1)
 		vfab_wait_policy(ep, 20000, 0);
 	else
 		vfab_wait_policy(ep, 0, 10);
-	if (!how || !strcmp(how, "auto"))
+	switch (how) {
+	case VFABI_WAIT_AUTO:
 		return;
-	if (!strcmp(how, "spin"))
+	case VFABI_WAIT_SPIN:
 		vfab_wait_policy(ep, -1, 0);
-	else if (!strcmp(how, "yield"))
+		break;
+	case VFABI_WAIT_YIELD:
 		vfab_wait_policy(ep, 0, UINT32_MAX);
-	else if (!strcmp(how, "block"))
+		break;
+	case VFABI_WAIT_BLOCK:
 		vfab_wait_policy(ep, 0, 0);
+		break;
+	}
 	ep->policy_fixed = true;
 }
 

@@ -31,18 +31,22 @@ static int number(const char *name, const char *text, uint32_t max,
 	return 0;
 }
 
-/* Whether VFAB_WAIT, if it is there, is what vfabi_wait_init() knows. */
+/* What VFAB_WAIT says: enum vfabi_wait, or -EINVAL. */
 int vfabi_env_wait(void)
 {
-	static const char *const words[] = { "auto", "spin", "yield", "block" };
+	static const char *const words[] = {
+		[VFABI_WAIT_AUTO] = "auto", [VFABI_WAIT_SPIN] = "spin",
+		[VFABI_WAIT_YIELD] = "yield", [VFABI_WAIT_BLOCK] = "block",
+	};
 	const char *how = getenv("VFAB_WAIT");
 	size_t i;
 
-	for (i = 0; how && i < sizeof(words) / sizeof(words[0]); i++)
+	if (!how)
+		return VFABI_WAIT_AUTO;
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strcmp(how, words[i]))
-			return 0;
-	return how ? vfabi_fail(EINVAL, "VFAB_WAIT=\"%s\" is not auto, spin, yield or block",
-				how) : 0;
+			return i;
+	return vfabi_fail(EINVAL, "VFAB_WAIT=\"%s\" is not auto, spin, yield or block", how);
 }
 
 /* "0,4-7": which may not name a rank twice. */

@@ -291,11 +291,11 @@ int vfab_open(struct vfab_ep **out, const char *domain, uint32_t rank)
 	struct vfab_ep *ep;
 	uint32_t n;
 	void *view;
-	int ret;
+	int ret, how;
 
-	ret = vfabi_env_wait();
-	if (ret)
-		return ret;
+	how = vfabi_env_wait();
+	if (how < 0)
+		return how;
 	if (rank == VFAB_RANK_ENV) {
 		ret = vfab_env_job(&rank, NULL, &n);
 		if (ret)
@@ -306,7 +306,7 @@ int vfab_open(struct vfab_ep **out, const char *domain, uint32_t rank)
 		return vfabi_fail(ENOMEM, "out of memory");
 	pthread_mutex_init(&ep->lock, NULL);
 	ep->page = sysconf(_SC_PAGESIZE);
-	vfabi_wait_init(ep);
+	vfabi_wait_init(ep, how);
 	ret = find(domain, path, sizeof(path), &ep->info);
 	ep->fd = ret;
 	if (ret < 0)

@@ -45,10 +45,11 @@ int vfabi_fail(int err, const char *fmt, ...)
 const char *vfabi_errno(int err);
 
 /* vfab_open() and vfab_close() call these. */
+enum vfabi_wait { VFABI_WAIT_AUTO, VFABI_WAIT_SPIN, VFABI_WAIT_YIELD, VFABI_WAIT_BLOCK };
 int vfabi_env_wait(void);
 int vfabi_bells_init(struct vfab_ep *ep);
 void vfabi_bells_exit(struct vfab_ep *ep);
-void vfabi_wait_init(struct vfab_ep *ep);
+void vfabi_wait_init(struct vfab_ep *ep, enum vfabi_wait how);
 
 /*
  * vfab_wait() without polling: sleeps at once. 0, -ECONNRESET, -ETIMEDOUT and
