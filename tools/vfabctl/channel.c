@@ -28,13 +28,8 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 
 static int show(struct ctx *c, int argc, char **argv)
 {
-	const char *pos[1];
-	struct addr a;
-
-	args_parse(c, argc, argv, NULL, 0, 1, pos);
-	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_PART | ADDR_CHAN);
-	request(c, VFAB_CMD_CHANNEL_GET, &a);
-	return a.kind == ADDR_CHAN ? ask(c, show_one, c) : ask_all(c, show_one, c);
+	return show_objects(c, argc, argv, VFAB_CMD_CHANNEL_GET, ADDR_CHAN,
+			    ADDR_DOM | ADDR_PART, show_one);
 }
 
 static int create(struct ctx *c, int argc, char **argv)

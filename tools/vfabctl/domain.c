@@ -70,13 +70,7 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 
 static int show(struct ctx *c, int argc, char **argv)
 {
-	const char *pos[1];
-	struct addr a;
-
-	args_parse(c, argc, argv, NULL, 0, 1, pos);
-	a = arg_addr(c, pos[0], ADDR_DOM);
-	request(c, VFAB_CMD_DOMAIN_GET, &a);
-	return a.kind ? ask(c, show_domain, c) : ask_all(c, show_domain, c);
+	return show_objects(c, argc, argv, VFAB_CMD_DOMAIN_GET, ADDR_DOM, 0, show_domain);
 }
 
 /* Options of create and of set */

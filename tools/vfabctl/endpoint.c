@@ -133,13 +133,7 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 
 static int show(struct ctx *c, int argc, char **argv)
 {
-	const char *pos[1];
-	struct addr a;
-
-	args_parse(c, argc, argv, NULL, 0, 1, pos);
-	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_EP);
-	request(c, VFAB_CMD_ENDPOINT_GET, &a);
-	return a.kind == ADDR_EP ? ask(c, show_one, c) : ask_all(c, show_one, c);
+	return show_objects(c, argc, argv, VFAB_CMD_ENDPOINT_GET, ADDR_EP, ADDR_DOM, show_one);
 }
 
 static int send_evict(struct ctx *c, const struct addr *a)

@@ -192,6 +192,24 @@ int ask_change(struct ctx *c)
 	return ask(c, show_changed, c);
 }
 
+/**
+ * show_objects - the verb show, where it takes an address and no options
+ * @own: the kind of address that names one object
+ * @wider: kinds that name several; without an address, all are meant
+ * @cb: prints one
+ */
+int show_objects(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int own,
+		 unsigned int wider, vfab_nl_cb cb)
+{
+	const char *pos[1];
+	struct addr a;
+
+	args_parse(c, argc, argv, NULL, 0, 1, pos);
+	a = arg_addr(c, pos[0], own | wider);
+	request(c, cmd, &a);
+	return a.kind == own ? ask(c, cb, c) : ask_all(c, cb, c);
+}
+
 /* The verb of objects that are deleted with --force although they are in use. */
 int delete_forced(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int kind)
 {

@@ -20,13 +20,7 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 
 static int show(struct ctx *c, int argc, char **argv)
 {
-	const char *pos[1];
-	struct addr a;
-
-	args_parse(c, argc, argv, NULL, 0, 1, pos);
-	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_SW);
-	request(c, VFAB_CMD_SWITCH_GET, &a);
-	return a.kind == ADDR_SW ? ask(c, show_one, c) : ask_all(c, show_one, c);
+	return show_objects(c, argc, argv, VFAB_CMD_SWITCH_GET, ADDR_SW, ADDR_DOM, show_one);
 }
 
 static int set(struct ctx *c, int argc, char **argv)

@@ -145,6 +145,8 @@ void put_ranks(struct nlmsghdr *req, uint16_t attr, const uint8_t ranks[RANK_BYT
 int ask(struct ctx *c, vfab_nl_cb cb, void *data);
 int ask_all(struct ctx *c, vfab_nl_cb cb, void *data);
 int ask_change(struct ctx *c);
+int show_objects(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int own,
+		 unsigned int wider, vfab_nl_cb cb);
 int delete_forced(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int kind);
 int in_range(struct ctx *c, const struct addr *a, int64_t dest);
 
