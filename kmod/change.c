@@ -427,11 +427,44 @@ void vf_change_commit(struct vf_change *chg)
 }
 
 /**
+ * vf_change_link - a link is about to be changed
+ * @dom: under its lock, the link as it still is
+ * @link: which
+ * @dests: gets the destinations that may be concerned, for vf_change_topology()
+ */
+void vf_change_link(struct vf_domain *dom, u32 link, unsigned long *dests)
+{
+	lockdep_assert_held(&dom->lock);
+	vf_route_touch_link(&dom->topo, link, dests);
+	__set_bit(link, dom->touched);
+}
+
+/* The same for a switch, and with it all its links. */
+void vf_change_switch(struct vf_domain *dom, u32 sw, unsigned long *dests)
+{
+	const struct vf_topo *t = &dom->topo;
+	u32 p, v = t->world + sw;
+
+	lockdep_assert_held(&dom->lock);
+	vf_route_touch_switch(t, sw, dests);
+	for (p = t->first[v]; p < t->first[v + 1]; p++)
+		if (t->port[p].link != VF_NONE)
+			__set_bit(t->port[p].link, dom->touched);
+}
+
+/* The same for routing-table entries of one destination. */
+void vf_change_dest(struct vf_domain *dom, u32 dest, unsigned long *dests)
+{
+	lockdep_assert_held(&dom->lock);
+	__set_bit(dest, dests);
+}
+
+/**
  * vf_change_topology - a link, a switch or a table was changed: all of it
  * @chg: for the caller to look at
  * @dom: under its lock
  * @reason: enum vfab_reason
- * @dests: what vf_route_touch_*() says of the change
+ * @dests: what vf_change_link() and its like said before the change
  * @rates: a rate or a latency changed; where links differ, that may be so
  *	whatever changed
  */
@@ -440,6 +473,7 @@ void vf_change_topology(struct vf_change *chg, struct vf_domain *dom, u32 reason
 {
 	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
 
+	vf_counters_of_links(dom);
 	rates |= !dom->topo.alike || dom->topo.degraded;
 	vf_route_compile(&dom->topo, dests, ranks);
 	vf_change_begin(chg, dom, reason);

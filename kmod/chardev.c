@@ -81,7 +81,10 @@ static int vf_ioc_lookup(struct vf_holder *h, void *arg)
 
 static int vf_ioc_import(struct vf_holder *h, void *arg)
 {
-	return vf_import_handle(h, arg);
+	int ret = vf_import_handle(h, arg);
+
+	vf_counter_refused(h, ret);
+	return ret;
 }
 
 static int vf_ioc_release(struct vf_holder *h, void *arg)
@@ -91,7 +94,10 @@ static int vf_ioc_release(struct vf_holder *h, void *arg)
 
 static int vf_ioc_bell(struct vf_holder *h, void *arg)
 {
-	return vf_import_bell(h, arg);
+	int ret = vf_import_bell(h, arg);
+
+	vf_counter_refused(h, ret);
+	return ret;
 }
 
 static int vf_ioc_ring(struct vf_holder *h, void *arg)

@@ -23,6 +23,7 @@ static void vf_domain_free(struct kref *ref)
 	if (dom->restricted)
 		vf_user_del_domain(dom->user);
 	vf_user_put(dom->user);
+	vf_counters_destroy(dom);
 	vf_topo_destroy(&dom->topo);
 	kvfree(dom->eps);
 	xa_destroy(&dom->windows);
@@ -170,6 +171,7 @@ static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg,
 	dom->retry_ms = cfg->retry_ms;
 	dom->mem_limit = cfg->mem_limit;
 	dom->dump_seq = 1;
+	dom->shape_scale = 1;
 	if (cfg->uuid)
 		dom->uuid = *cfg->uuid;
 	else
@@ -183,7 +185,7 @@ static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg,
 	if (!ret) {
 		dom->eps = kvcalloc(dom->topo.world, sizeof(*dom->eps),
 				    GFP_KERNEL_ACCOUNT);
-		ret = dom->eps ? 0 : -ENOMEM;
+		ret = dom->eps ? vf_counters_create(dom) : -ENOMEM;
 	}
 	if (ret) {
 		vf_domain_put(dom);

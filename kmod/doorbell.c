@@ -75,6 +75,7 @@ int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a)
 
 	if (a->vector >= VFAB_VECTORS || a->rank >= h->dom->topo.world)
 		return -EINVAL;
+	atomic64_inc(&h->ring_calls);
 	rcu_read_lock();
 	ret = vf_ring_target(h, a->rank, &peer);
 	if (!ret) {
@@ -114,6 +115,7 @@ int vf_doorbell_wait(struct vf_holder *h, struct vfab_wait *a)
 		return -EINVAL;
 	if (READ_ONCE(h->state) == VF_HOLDER_NEW)
 		return -ENOTCONN;
+	atomic64_inc(&h->wait_calls);
 	vf_arm(h, a->vector, 1);
 	for (;;) {
 		/*

@@ -259,6 +259,7 @@ static int vf_holder_take(struct vf_holder *h, u32 *want)
 	part->held++;
 	h->gate->held++;
 	dom->attached++;
+	dom->counts[rank].attaches++;
 	vf_domain_changed(dom);
 
 	vf_change_begin(&chg, dom, VFAB_REASON_ATTACH);
@@ -327,6 +328,7 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h)
 		ep->part->lossy = true;
 	}
 	h->gate->held--;
+	vf_counters_of_holder(h);
 	dom->attached--;
 	vf_domain_changed(dom);
 	chg->sync = true;

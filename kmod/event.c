@@ -11,6 +11,11 @@
 void vf_event_stage(struct vf_change *chg, struct vf_holder *h, u32 type,
 		    u32 rank, u64 handle, u32 reason)
 {
+	struct vf_counts *c = &h->dom->counts[h->rank];
+
+	lockdep_assert_held(&h->dom->lock);
+	c->peers_lost += type == VFAB_EVENT_PEER_LOST;
+	c->windows_revoked += type == VFAB_EVENT_WINDOW_REVOKED;
 	spin_lock(&h->lock);
 	/* None after a gap: the overflow record comes where it is */
 	if (!h->ev_overflow && h->ev_staged - h->ev_head < VF_EVENTS) {
@@ -22,6 +27,7 @@ void vf_event_stage(struct vf_change *chg, struct vf_holder *h, u32 type,
 		};
 	} else {
 		h->ev_overflow = true;
+		c->events_dropped++;
 	}
 	spin_unlock(&h->lock);
 	vf_change_tell(chg, h);

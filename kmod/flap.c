@@ -89,8 +89,8 @@ static bool vf_flap_due(struct vf_domain *dom, unsigned long *dests,
 		struct vf_link *l = &dom->topo.link[f->link];
 
 		if (time_after_eq(jiffies, f->next)) {
+			vf_change_link(dom, f->link, dests);
 			l->outage = !l->outage;
-			vf_route_touch_link(&dom->topo, f->link, dests);
 			f->next += f->half;
 			if (!--f->left) {
 				vf_flap_stop(dom, f->link);

@@ -46,7 +46,9 @@ static int vf_nl_fill_domain(const struct vf_nl_to *to, struct vf_domain *dom,
 		nla_put_u32(skb, VFAB_A_ATTACHED, dom->attached) ||
 		nla_put_u64_64bit(skb, VFAB_A_GENERATION, dom->generation, VFAB_A_PAD) ||
 		nla_put_u32(skb, VFAB_A_NODES, dom->nodes) ||
-		nla_put_u32(skb, VFAB_A_PARTITION_MODE, dom->part_mode));
+		nla_put_u32(skb, VFAB_A_PARTITION_MODE, dom->part_mode) ||
+		nla_put_u8(skb, VFAB_A_SHAPE, dom->shape) ||
+		nla_put_u32(skb, VFAB_A_SHAPE_SCALE, dom->shape_scale));
 }
 
 static int vf_nl_walk_domain(const struct vf_nl_to *to, struct vf_domain *dom,
@@ -270,9 +272,10 @@ int vfabric_nl_domain_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
 	if (!info->attrs[VFAB_A_PEER_DEATH] && !info->attrs[VFAB_A_RETRY_TIMEOUT] &&
-	    !info->attrs[VFAB_A_MEM_LIMIT]) {
+	    !info->attrs[VFAB_A_MEM_LIMIT] && !info->attrs[VFAB_A_SHAPE] &&
+	    !info->attrs[VFAB_A_SHAPE_SCALE]) {
 		ret = vf_nl_refuse(info, -1, -EINVAL,
-				   "nothing to set: give peer-death, retry-timeout or mem-limit");
+				   "nothing to set: give peer-death, retry-timeout, mem-limit, shape or shape-scale");
 		goto unlock;
 	}
 	retry_ms = vf_nl_u32(info, VFAB_A_RETRY_TIMEOUT, dom->retry_ms);
@@ -286,6 +289,9 @@ int vfabric_nl_domain_set_doit(struct sk_buff *skb, struct genl_info *info)
 	dom->peer_death = vf_nl_u32(info, VFAB_A_PEER_DEATH, dom->peer_death);
 	if (info->attrs[VFAB_A_MEM_LIMIT])
 		WRITE_ONCE(dom->mem_limit, nla_get_u64(info->attrs[VFAB_A_MEM_LIMIT]));
+	if (info->attrs[VFAB_A_SHAPE])
+		dom->shape = nla_get_u8(info->attrs[VFAB_A_SHAPE]);
+	dom->shape_scale = vf_nl_u32(info, VFAB_A_SHAPE_SCALE, dom->shape_scale);
 	vf_domain_changed(dom);
 	vf_notify(dom, &n);
 unlock:

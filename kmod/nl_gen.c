@@ -36,6 +36,11 @@ static struct netlink_range_validation vfab_a_flap_count_range = {
 	.max	= 1000000ULL,
 };
 
+static struct netlink_range_validation vfab_a_shape_scale_range = {
+	.min	= 1ULL,
+	.max	= 1000000ULL,
+};
+
 /* VFAB_CMD_SYSTEM_GET - do */
 const struct nla_policy vfabric_system_get_nl_policy[VFAB_A_PAD + 1] = {
 };
@@ -82,12 +87,14 @@ const struct nla_policy vfabric_domain_delete_nl_policy[VFAB_A_FORCE + 1] = {
 };
 
 /* VFAB_CMD_DOMAIN_SET - do */
-const struct nla_policy vfabric_domain_set_nl_policy[VFAB_A_MEM_LIMIT + 1] = {
+const struct nla_policy vfabric_domain_set_nl_policy[VFAB_A_SHAPE_SCALE + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_PEER_DEATH] = NLA_POLICY_MAX(NLA_U32, 1),
 	[VFAB_A_RETRY_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_retry_timeout_range),
 	[VFAB_A_MEM_LIMIT] = { .type = NLA_U64, },
+	[VFAB_A_SHAPE] = NLA_POLICY_MAX(NLA_U8, 1),
+	[VFAB_A_SHAPE_SCALE] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_shape_scale_range),
 };
 
 /* VFAB_CMD_PARTITION_GET - do */
@@ -281,8 +288,26 @@ const struct nla_policy vfabric_channel_delete_nl_policy[VFAB_A_CHANNEL + 1] = {
 	[VFAB_A_FORCE] = { .type = NLA_FLAG, },
 };
 
+/* VFAB_CMD_COUNTER_GET - do */
+const struct nla_policy vfabric_counter_get_nl_policy[VFAB_A_PORT + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 4095),
+};
+
+/* VFAB_CMD_COUNTER_CLEAR - do */
+const struct nla_policy vfabric_counter_clear_nl_policy[VFAB_A_PORT + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 4095),
+};
+
 /* Ops table for vfabric */
-const struct genl_ops vfabric_nl_ops[26] = {
+const struct genl_ops vfabric_nl_ops[28] = {
 	{
 		.cmd		= VFAB_CMD_SYSTEM_GET,
 		.doit		= vfabric_nl_system_get_doit,
@@ -321,7 +346,7 @@ const struct genl_ops vfabric_nl_ops[26] = {
 		.cmd		= VFAB_CMD_DOMAIN_SET,
 		.doit		= vfabric_nl_domain_set_doit,
 		.policy		= vfabric_domain_set_nl_policy,
-		.maxattr	= VFAB_A_MEM_LIMIT,
+		.maxattr	= VFAB_A_SHAPE_SCALE,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{
@@ -461,6 +486,20 @@ const struct genl_ops vfabric_nl_ops[26] = {
 		.doit		= vfabric_nl_channel_delete_doit,
 		.policy		= vfabric_channel_delete_nl_policy,
 		.maxattr	= VFAB_A_CHANNEL,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_COUNTER_GET,
+		.doit		= vfabric_nl_counter_get_doit,
+		.dumpit		= vfabric_nl_counter_get_dumpit,
+		.policy		= vfabric_counter_get_nl_policy,
+		.maxattr	= VFAB_A_PORT,
+	},
+	{
+		.cmd		= VFAB_CMD_COUNTER_CLEAR,
+		.doit		= vfabric_nl_counter_clear_doit,
+		.policy		= vfabric_counter_clear_nl_policy,
+		.maxattr	= VFAB_A_PORT,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 };

@@ -21,7 +21,7 @@ extern const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_PARTITION_
 
 extern const struct nla_policy vfabric_domain_delete_nl_policy[VFAB_A_FORCE + 1];
 
-extern const struct nla_policy vfabric_domain_set_nl_policy[VFAB_A_MEM_LIMIT + 1];
+extern const struct nla_policy vfabric_domain_set_nl_policy[VFAB_A_SHAPE_SCALE + 1];
 
 extern const struct nla_policy vfabric_partition_get_nl_policy[VFAB_A_PARTITION + 1];
 
@@ -63,8 +63,12 @@ extern const struct nla_policy vfabric_channel_create_nl_policy[VFAB_A_CHANNEL +
 
 extern const struct nla_policy vfabric_channel_delete_nl_policy[VFAB_A_CHANNEL + 1];
 
+extern const struct nla_policy vfabric_counter_get_nl_policy[VFAB_A_PORT + 1];
+
+extern const struct nla_policy vfabric_counter_clear_nl_policy[VFAB_A_PORT + 1];
+
 /* Ops table for vfabric */
-extern const struct genl_ops vfabric_nl_ops[26];
+extern const struct genl_ops vfabric_nl_ops[28];
 
 int vfabric_nl_system_get_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_system_set_doit(struct sk_buff *skb, struct genl_info *info);
@@ -114,6 +118,10 @@ int vfabric_nl_channel_get_dumpit(struct sk_buff *skb,
 				  struct netlink_callback *cb);
 int vfabric_nl_channel_create_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_channel_delete_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_counter_get_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_counter_get_dumpit(struct sk_buff *skb,
+				  struct netlink_callback *cb);
+int vfabric_nl_counter_clear_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	VFABRIC_NLGRP_EVENTS,

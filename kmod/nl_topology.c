@@ -9,7 +9,7 @@ static const char vf_bad_rank[] = "the rank is not below the domain's world size
 static const char vf_need_dest[] = "name the destination rank of the entry";
 static const char vf_need_pair[] = "give both src and dst, two ranks";
 
-static int vf_nl_switch(struct genl_info *info, struct vf_domain *dom, u32 *sw)
+int vf_nl_switch(struct genl_info *info, struct vf_domain *dom, u32 *sw)
 {
 	return vf_nl_index(info, VFAB_A_SWITCH, dom->topo.switches, vf_need_sw,
 			   vf_bad_sw, sw);
@@ -111,8 +111,8 @@ int vfabric_nl_switch_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!ret) {
 		n.sw = sw;
 		n.up = nla_get_u8(info->attrs[VFAB_A_UP]);
+		vf_change_switch(dom, sw, dests);
 		dom->topo.sw_up[sw] = n.up;
-		vf_route_touch_switch(&dom->topo, sw, dests);
 		ret = vf_nl_apply(skb, info, dom, dests, VFAB_REASON_LINK, false, &n);
 	}
 	vf_nl_unlock(dom);
@@ -247,7 +247,7 @@ static int vf_nl_put_link_state(struct sk_buff *skb, const struct vf_topo *t, u3
 }
 
 /* A port, named by attributes for its owner and its number. */
-static int vf_nl_put_port(struct sk_buff *skb, const struct vf_topo *t, u32 port,
+int vf_nl_put_port(struct sk_buff *skb, const struct vf_topo *t, u32 port,
 			  int rank_attr, int switch_attr, int port_attr)
 {
 	u32 v = t->port[port].vertex;
@@ -442,7 +442,7 @@ static int vf_nl_set_links(struct sk_buff *skb, struct genl_info *info,
 		return ret;
 	for (i = 0; i < dom->topo.nlinks; i++)
 		if (vf_links_have(&dom->topo, w, i))
-			vf_route_touch_link(&dom->topo, i, dests);
+			vf_change_link(dom, i, dests);
 	if (set.admin == VF_LINK_DRAIN) {
 		undo = kvcalloc(BITS_TO_LONGS(VF_MAX_LINKS), sizeof(long), VF_GFP_LOCKED);
 		if (!undo)
@@ -534,15 +534,13 @@ static int vf_nl_walk_port(const struct vf_nl_to *to, struct vf_domain *dom,
 	return 0;
 }
 
-int vfabric_nl_port_get_doit(struct sk_buff *skb, struct genl_info *info)
+/* A port that has a link, by its owner and its number; its place in the topology. */
+int vf_nl_port(struct genl_info *info, struct vf_domain *dom, u32 *port)
 {
-	struct vf_domain *dom = vf_nl_read(info);
 	struct vf_topo *t = &dom->topo;
-	u32 owner = 0, port;
-	int ret = 0;
+	u32 owner = 0;
+	int ret;
 
-	if (IS_ERR(dom))
-		return PTR_ERR(dom);
 	if (!info->attrs[VFAB_A_RANK] == !info->attrs[VFAB_A_SWITCH])
 		ret = vf_nl_refuse(info, VFAB_A_SWITCH, -EINVAL,
 				   "name the port's owner: a rank or a switch, not both");
@@ -555,12 +553,26 @@ int vfabric_nl_port_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!ret)
 		ret = vf_nl_index(info, VFAB_A_PORT, vf_vertex_ports(t, owner),
 				  "name a port by its index",
-				  "the port is not below what its owner has", &port);
-	if (!ret && t->port[t->first[owner] + port].link == VF_NONE)
+				  "the port is not below what its owner has", port);
+	if (!ret)
+		*port += t->first[owner];
+	if (!ret && t->port[*port].link == VF_NONE)
 		ret = vf_nl_refuse(info, VFAB_A_PORT, -EINVAL,
 				   "there is no link at that port");
+	return ret;
+}
+
+int vfabric_nl_port_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct vf_domain *dom = vf_nl_read(info);
+	u32 port;
+	int ret;
+
+	if (IS_ERR(dom))
+		return PTR_ERR(dom);
+	ret = vf_nl_port(info, dom, &port);
 	if (!ret)
-		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_port, t->first[owner] + port);
+		ret = vf_nl_reply(skb, info, dom, vf_nl_fill_port, port);
 	vf_nl_unlock(dom);
 	return ret;
 }
@@ -727,8 +739,10 @@ int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = vf_nl_router(info, dom, &router);
 	if (!ret)
 		ret = vf_nl_egress(info, &egress, &mask);
-	if (!ret)
+	if (!ret) {
+		vf_change_dest(dom, dest, dests);
 		ret = vf_nl_set_entries(info, dom, router, dest, egress, mask);
+	}
 	if (!ret) {
 		n.dest = dest;
 		n.port = mask ? egress : -1;
@@ -736,7 +750,6 @@ int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info)
 			n.sw = router;
 		else if (router != VF_NONE)
 			n.rank = router - dom->topo.switches;
-		__set_bit(dest, dests);
 		ret = vf_nl_apply(skb, info, dom, dests, VFAB_REASON_ROUTE, false, &n);
 	}
 	vf_nl_unlock(dom);

@@ -257,13 +257,13 @@ int vf_topo_create(struct vf_topo *t, const struct vf_topo_config *cfg,
 	return ret;
 }
 
-/* Does the link carry requests? Not if it is drained. */
-bool vf_link_carries(const struct vf_topo *t, u32 link)
+/* Is the link up, drained or not? */
+bool vf_link_works(const struct vf_topo *t, u32 link)
 {
 	const struct vf_link *l = &t->link[link];
 	int i;
 
-	if (l->admin != VF_LINK_UP || l->outage)
+	if (l->admin == VF_LINK_DOWN || l->outage)
 		return false;
 	for (i = 0; i < 2; i++) {
 		u32 v = t->port[l->end[i]].vertex;
@@ -272,6 +272,12 @@ bool vf_link_carries(const struct vf_topo *t, u32 link)
 			return false;
 	}
 	return true;
+}
+
+/* Does the link carry requests? Not if it is drained. */
+bool vf_link_carries(const struct vf_topo *t, u32 link)
+{
+	return t->link[link].admin == VF_LINK_UP && vf_link_works(t, link);
 }
 
 /* A vertex's port by its number, or VF_NONE. */

@@ -191,6 +191,7 @@ int vf_topo_create(struct vf_topo *t, const struct vf_topo_config *cfg,
 		   const char **why);
 void vf_topo_destroy(struct vf_topo *t);
 void vf_topo_degrade(struct vf_topo *t, u32 link, u32 rate, u32 latency, u32 width);
+bool vf_link_works(const struct vf_topo *t, u32 link);
 bool vf_link_carries(const struct vf_topo *t, u32 link);
 u32 vf_topo_port(const struct vf_topo *t, u32 vertex, u32 number);
 bool vf_topo_is_router(const struct vf_topo *t, u32 vertex);

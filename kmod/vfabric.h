@@ -154,6 +154,27 @@ struct vf_endpoint {
 	struct vf_partition *was_part;
 };
 
+/**
+ * struct vf_port_counts - what a port counts; see enum vfabric_counter
+ */
+struct vf_port_counts {
+	u64 link_downed;
+	u64 link_error_recovery;
+};
+
+/**
+ * struct vf_counts - what an endpoint counts, whoever holds it
+ */
+struct vf_counts {
+	u64 attaches;
+	u64 peers_lost;
+	u64 windows_revoked;
+	u64 imports_refused;
+	u64 ring_calls;
+	u64 wait_calls;
+	u64 events_dropped;
+};
+
 struct vf_domain {
 	struct kref ref;
 	struct rcu_head rcu;
@@ -189,6 +210,12 @@ struct vf_domain {
 	struct delayed_work settle;	/* outages that outlast retry_ms */
 	struct list_head flaps;
 	struct delayed_work flap;
+	bool shape;			/* rates and latencies act */
+	u32 shape_scale;
+	struct vf_counts *counts;	/* by rank */
+	struct vf_port_counts *port_counts;	/* by port of @topo */
+	u8 *link_was;			/* by link: VF_LINK_WAS_* */
+	unsigned long *touched;		/* links that are being changed */
 };
 
 enum vf_window_kind {
@@ -320,6 +347,11 @@ struct vf_holder {
 	struct vfab_view *view;
 	struct vf_outage *outages;	/* per peer; NULL while there is no retry timeout */
 	struct list_head tell;		/* vf_change.tell */
+
+	/* since they were added to dom->counts; no lock */
+	atomic64_t imports_refused;
+	atomic64_t ring_calls;
+	atomic64_t wait_calls;
 
 	wait_queue_head_t wq;		/* WAIT, LOOKUP, read, poll, faults */
 	struct mutex file_lock;		/* read() and ATTACH, one at a time */
@@ -470,12 +502,23 @@ void vf_change_routes(struct vf_change *chg, const unsigned long *ranks);
 void vf_change_commit(struct vf_change *chg);
 void vf_change_topology(struct vf_change *chg, struct vf_domain *dom, u32 reason,
 			const unsigned long *dests, bool rates);
+void vf_change_link(struct vf_domain *dom, u32 link, unsigned long *dests);
+void vf_change_switch(struct vf_domain *dom, u32 sw, unsigned long *dests);
+void vf_change_dest(struct vf_domain *dom, u32 dest, unsigned long *dests);
 void vf_settle_work(struct work_struct *work);
 int vf_reach(struct vf_domain *dom, u32 a, u32 b);
 bool vf_apart(struct vf_domain *dom, u32 a, u32 b);
 void vf_pair_route(struct vf_domain *dom, u32 a, u32 b, struct vf_route *r);
 bool vf_change_cuts(struct vf_domain *dom, const unsigned long *ranks);
 extern struct srcu_struct vf_srcu;
+
+/* counter.c */
+int vf_counters_create(struct vf_domain *dom);
+void vf_counters_destroy(struct vf_domain *dom);
+void vf_counters_of_holder(struct vf_holder *h);
+void vf_counters_collect(struct vf_domain *dom);
+void vf_counters_of_links(struct vf_domain *dom);
+void vf_counter_refused(struct vf_holder *h, int err);
 
 /* flap.c */
 int vf_flap_start(struct vf_domain *dom, u32 link, u32 period, u32 count);

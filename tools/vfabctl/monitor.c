@@ -9,7 +9,7 @@
 
 static const char *const objects[] = {
 	"domain", "partition", "endpoint", "window", "switch", "port", "link",
-	"route", "system", "channel",
+	"route", "system", "channel", "counter",
 };
 
 static const char *const actions[] = {

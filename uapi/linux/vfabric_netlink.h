@@ -129,6 +129,7 @@ enum vfabric_object {
 	VFAB_OBJ_ROUTE,
 	VFAB_OBJ_SYSTEM,
 	VFAB_OBJ_CHANNEL,
+	VFAB_OBJ_COUNTER,
 };
 
 enum vfabric_action {
@@ -154,6 +155,62 @@ enum vfabric_partition_mode {
 	VFAB_PARTITIONS_DEFAULT,
 	VFAB_PARTITIONS_NONE,
 	VFAB_PARTITIONS_HGX15,
+};
+
+/**
+ * enum vfabric_counter - What is counted, of a port (port-*, link-*) or of an
+ *   endpoint (the others), since the domain was created or the counter
+ *   cleared. Bytes and operations are those of libvfab's calls; loads and
+ *   stores of mapped memory are not counted. A counter that has no source is
+ *   absent: those of bytes and operations until an endpoint of the domain has
+ *   mapped the page in which it counts, port-xmit-wait until shape was on.
+ * @VFAB_COUNTER_PORT_XMIT_BYTES: Bytes that left by this port.
+ * @VFAB_COUNTER_PORT_RCV_BYTES: Bytes that came in by this port.
+ * @VFAB_COUNTER_PORT_XMIT_WAIT: Nanoseconds for which paced transfers waited
+ *   for others to leave by this port.
+ * @VFAB_COUNTER_LINK_DOWNED: The link stopped working; set down, with its
+ *   switch, or by itself.
+ * @VFAB_COUNTER_LINK_ERROR_RECOVERY: The link came back after it had gone down
+ *   by itself.
+ * @VFAB_COUNTER_XMIT_BYTES: Bytes that operations moved from this endpoint to
+ *   others.
+ * @VFAB_COUNTER_RCV_BYTES: Bytes that operations moved from others to this
+ *   endpoint.
+ * @VFAB_COUNTER_XMIT_OPS: Operations that moved bytes from this endpoint to
+ *   another, whoever called them.
+ * @VFAB_COUNTER_RCV_OPS: Operations that moved bytes from another to this
+ *   endpoint, whoever called them.
+ * @VFAB_COUNTER_ATTACHES: The endpoint was attached to.
+ * @VFAB_COUNTER_PEERS_LOST: A peer that was held was lost to this endpoint, as
+ *   VFAB_EVENT_PEER_LOST tells.
+ * @VFAB_COUNTER_WINDOWS_REVOKED: A peer freed a window that this endpoint had
+ *   imported.
+ * @VFAB_COUNTER_IMPORTS_REFUSED: This endpoint asked for an import of a window
+ *   or of doorbells, rightly formed, and did not get it.
+ * @VFAB_COUNTER_RING_CALLS: Doorbell rings of this endpoint that entered the
+ *   kernel.
+ * @VFAB_COUNTER_WAIT_CALLS: Waits for doorbells of this endpoint that entered
+ *   the kernel.
+ * @VFAB_COUNTER_EVENTS_DROPPED: Events that this endpoint's full queue did not
+ *   take.
+ */
+enum vfabric_counter {
+	VFAB_COUNTER_PORT_XMIT_BYTES,
+	VFAB_COUNTER_PORT_RCV_BYTES,
+	VFAB_COUNTER_PORT_XMIT_WAIT,
+	VFAB_COUNTER_LINK_DOWNED,
+	VFAB_COUNTER_LINK_ERROR_RECOVERY,
+	VFAB_COUNTER_XMIT_BYTES,
+	VFAB_COUNTER_RCV_BYTES,
+	VFAB_COUNTER_XMIT_OPS,
+	VFAB_COUNTER_RCV_OPS,
+	VFAB_COUNTER_ATTACHES,
+	VFAB_COUNTER_PEERS_LOST,
+	VFAB_COUNTER_WINDOWS_REVOKED,
+	VFAB_COUNTER_IMPORTS_REFUSED,
+	VFAB_COUNTER_RING_CALLS,
+	VFAB_COUNTER_WAIT_CALLS,
+	VFAB_COUNTER_EVENTS_DROPPED,
 };
 
 enum {
@@ -248,6 +305,9 @@ enum {
 	VFAB_A_ACTIVE,
 	VFAB_A_IF_DETACHED,
 	VFAB_A_RECOVERING,
+	VFAB_A_COUNTER,
+	VFAB_A_SHAPE,
+	VFAB_A_SHAPE_SCALE,
 
 	__VFAB_A_MAX,
 	VFAB_A_MAX = (__VFAB_A_MAX - 1)
@@ -264,6 +324,15 @@ enum {
 
 	__VFAB_HOP_A_MAX,
 	VFAB_HOP_A_MAX = (__VFAB_HOP_A_MAX - 1)
+};
+
+enum {
+	VFAB_COUNTER_A_PAD = 1,
+	VFAB_COUNTER_A_ID,
+	VFAB_COUNTER_A_VALUE,
+
+	__VFAB_COUNTER_A_MAX,
+	VFAB_COUNTER_A_MAX = (__VFAB_COUNTER_A_MAX - 1)
 };
 
 enum {
@@ -294,6 +363,8 @@ enum {
 	VFAB_CMD_CHANNEL_GET,
 	VFAB_CMD_CHANNEL_CREATE,
 	VFAB_CMD_CHANNEL_DELETE,
+	VFAB_CMD_COUNTER_GET,
+	VFAB_CMD_COUNTER_CLEAR,
 
 	__VFAB_CMD_MAX,
 	VFAB_CMD_MAX = (__VFAB_CMD_MAX - 1)
