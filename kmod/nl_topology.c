@@ -248,7 +248,7 @@ static int vf_nl_put_link_state(struct sk_buff *skb, const struct vf_topo *t, u3
 
 /* A port, named by attributes for its owner and its number. */
 int vf_nl_put_port(struct sk_buff *skb, const struct vf_topo *t, u32 port,
-			  int rank_attr, int switch_attr, int port_attr)
+		   int rank_attr, int switch_attr, int port_attr)
 {
 	u32 v = t->port[port].vertex;
 

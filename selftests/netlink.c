@@ -656,6 +656,10 @@ static const struct refusal refusals[] = {
 	R("set peer-death 2", DOMAIN_SET, MALFORMED, BAD(PEER_DEATH), F_DOM, F_U32(PEER_DEATH, 2)),
 	R("set retry 60001", DOMAIN_SET, MALFORMED, BAD(RETRY_TIMEOUT), F_DOM,
 	  F_U32(PEER_DEATH, 1), F_U32(RETRY_TIMEOUT, 60001)),
+	R("set shape 2", DOMAIN_SET, MALFORMED, BAD(SHAPE), F_DOM, F_U8(SHAPE, 2)),
+	R("set scale 0", DOMAIN_SET, MALFORMED, BAD(SHAPE_SCALE), F_DOM, F_U32(SHAPE_SCALE, 0)),
+	R("set scale 1000001", DOMAIN_SET, MALFORMED, BAD(SHAPE_SCALE), F_DOM, F_U8(SHAPE, 1),
+	  F_U32(SHAPE_SCALE, 1000001)),
 	R("set world", DOMAIN_SET, MALFORMED, BAD(WORLD), F_DOM, F_U32(WORLD, 5)),
 	R("set mode", DOMAIN_SET, MALFORMED, BAD(MODE), F_DOM, F_U32(MODE, 0666)),
 
@@ -782,6 +786,18 @@ static const struct refusal refusals[] = {
 	R("switch up of 4 bytes", SWITCH_SET, MALFORMED, BAD(UP), F_DOM, F_U32(SWITCH, 0),
 	  F_U32(UP, 0)),
 
+	R("counters of nobody", COUNTER_GET, EINVAL, MISSING(RANK), F_DOM),
+	R("counters of a switch", COUNTER_GET, EINVAL, BAD(SWITCH), F_DOM, F_U32(SWITCH, 0)),
+	R("counters of both", COUNTER_GET, EINVAL, BAD(SWITCH), F_DOM, F_U32(RANK, 0),
+	  F_U32(SWITCH, 0)),
+	R("counters of a rank beyond", COUNTER_GET, EINVAL, BAD(RANK), F_DOM, F_U32(RANK, 4)),
+	R("counters of a port beyond", COUNTER_GET, EINVAL, BAD(PORT), F_DOM, F_U32(PORT, 2),
+	  F_U32(RANK, 0)),
+	R("clear a rank beyond", COUNTER_CLEAR, EINVAL, BAD(RANK), F_DOM, F_U32(RANK, 4)),
+	R("clear a switch beyond", COUNTER_CLEAR, EINVAL, BAD(SWITCH), F_DOM, F_U32(SWITCH, 2)),
+	R("clear a port of nobody", COUNTER_CLEAR, EINVAL, ANY_PLACE, F_DOM, F_U32(PORT, 0)),
+	R("clear of an unknown domain", COUNTER_CLEAR, ENOENT, BAD(DOMAIN),
+	  F_U32(DOMAIN, 0x7ffffffe)),
 	R("no port", PORT_GET, EINVAL, MISSING(PORT), F_DOM, F_U32(RANK, 0)),
 	R("port of nobody", PORT_GET, EINVAL, ANY_PLACE, F_DOM, F_U32(PORT, 0)),
 	R("port of both", PORT_GET, EINVAL, ANY_PLACE, F_DOM, F_U32(PORT, 0), F_U32(RANK, 0),
@@ -1289,6 +1305,7 @@ TEST_F(nl, dump_of_an_unknown_domain)
 	static const int cmds[] = {
 		VFAB_CMD_DOMAIN_GET, VFAB_CMD_PARTITION_GET, VFAB_CMD_ENDPOINT_GET,
 		VFAB_CMD_WINDOW_GET, VFAB_CMD_SWITCH_GET, VFAB_CMD_PORT_GET, VFAB_CMD_LINK_GET,
+		VFAB_CMD_COUNTER_GET,
 		VFAB_CMD_ROUTE_GET,
 	};
 	size_t i;
@@ -1639,7 +1656,7 @@ static const int writes[] = {
 	VFAB_CMD_SYSTEM_SET, VFAB_CMD_DOMAIN_CREATE, VFAB_CMD_DOMAIN_DELETE, VFAB_CMD_DOMAIN_SET,
 	VFAB_CMD_PARTITION_CREATE, VFAB_CMD_PARTITION_DELETE, VFAB_CMD_PARTITION_SET,
 	VFAB_CMD_ENDPOINT_SET, VFAB_CMD_SWITCH_SET, VFAB_CMD_PORT_SET, VFAB_CMD_LINK_SET,
-	VFAB_CMD_ROUTE_SET,
+	VFAB_CMD_ROUTE_SET, VFAB_CMD_COUNTER_CLEAR,
 };
 
 static int set_proc(const char *file, const char *format, int id)

@@ -340,6 +340,8 @@ static void parse_msg(const struct nlmsghdr *nlh, struct vft_msg *msg)
 			break;
 		if (type == VFAB_A_HOP && msg->hops < VFAB_MAX_PLANES)
 			msg->hop[msg->hops++] = a;
+		if (type == VFAB_A_COUNTER && msg->counters < 64)
+			msg->counter[msg->counters++] = a;
 		if (type < VFT_ATTRS)
 			msg->a[type] = a;
 		pos += NLA_ALIGN(a->nla_len);
@@ -700,6 +702,8 @@ int vft_domain_set(const struct vft_domain *dom, int attr, uint64_t value)
 	req_domain(&req, dom, VFAB_CMD_DOMAIN_SET);
 	if (attr == VFAB_A_MEM_LIMIT)
 		vft_put_u64(&req, attr, value);
+	else if (attr == VFAB_A_SHAPE)
+		vft_put_u8(&req, attr, value);
 	else
 		vft_put_u32(&req, attr, value);
 	return call_simple(&req);
@@ -988,6 +992,69 @@ uint64_t vft_endpoint_get(const struct vft_domain *dom, uint32_t rank, int attr)
 	if (vft_call(vft_nl(), &req, take, &w))
 		return ~0ULL;
 	return w.value;
+}
+
+uint64_t vft_msg_counter(const struct vft_msg *msg, uint32_t id)
+{
+	const struct nlattr *value;
+	uint32_t is;
+	unsigned int i;
+	uint64_t v;
+
+	for (i = 0; i < msg->counters; i++) {
+		const char *nest = (const char *)(msg->counter[i] + 1);
+
+		/* id, then value, behind the pad there may be */
+		memcpy(&is, nest + NLA_HDRLEN, sizeof(is));
+		value = (const void *)(nest + NLA_HDRLEN + sizeof(is));
+		if ((value->nla_type & NLA_TYPE_MASK) == VFAB_COUNTER_A_PAD)
+			value++;
+		memcpy(&v, value + 1, sizeof(v));
+		if (is == id)
+			return v;
+	}
+	return ~0ULL;
+}
+
+struct wanted_counter {
+	uint32_t id;
+	uint64_t value;
+};
+
+static void take_counter(const struct vft_msg *msg, void *arg)
+{
+	struct wanted_counter *w = arg;
+
+	w->value = vft_msg_counter(msg, w->id);
+}
+
+static void counter_req(struct vft_req *req, const struct vft_domain *dom, int cmd, int rank,
+			int sw, int port)
+{
+	req_domain(req, dom, cmd);
+	if (rank >= 0)
+		vft_put_u32(req, VFAB_A_RANK, rank);
+	if (sw >= 0)
+		vft_put_u32(req, VFAB_A_SWITCH, sw);
+	if (port >= 0)
+		vft_put_u32(req, VFAB_A_PORT, port);
+}
+
+uint64_t vft_counter(const struct vft_domain *dom, int rank, int sw, int port, uint32_t id)
+{
+	struct wanted_counter w = { .id = id, .value = ~0ULL };
+	struct vft_req req;
+
+	counter_req(&req, dom, VFAB_CMD_COUNTER_GET, rank, sw, port);
+	return vft_call(vft_nl(), &req, take_counter, &w) ? ~0ULL : w.value;
+}
+
+int vft_counter_clear(const struct vft_domain *dom, int rank, int sw, int port)
+{
+	struct vft_req req;
+
+	counter_req(&req, dom, VFAB_CMD_COUNTER_CLEAR, rank, sw, port);
+	return call_simple(&req);
 }
 
 /* --- device files -------------------------------------------------------- */

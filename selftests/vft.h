@@ -122,6 +122,8 @@ struct vft_msg {
 	unsigned int cmd;
 	unsigned int hops;			/* VFAB_A_HOP seen */
 	const struct nlattr *hop[VFAB_MAX_PLANES];
+	unsigned int counters;			/* VFAB_A_COUNTER seen */
+	const struct nlattr *counter[64];
 	const struct nlattr *a[VFT_ATTRS];
 };
 
@@ -219,6 +221,10 @@ int vft_evict_node(const struct vft_domain *dom, uint32_t node);
 int vft_link_node(const struct vft_domain *dom, uint32_t node, bool up);
 /* an attribute of endpoint-get, ~0 on error or where it is absent */
 uint64_t vft_endpoint_get(const struct vft_domain *dom, uint32_t rank, int attr);
+/* a counter (VFAB_COUNTER_*), ~0 where it is absent; of a message, of an object */
+uint64_t vft_msg_counter(const struct vft_msg *msg, uint32_t id);
+uint64_t vft_counter(const struct vft_domain *dom, int rank, int sw, int port, uint32_t id);
+int vft_counter_clear(const struct vft_domain *dom, int rank, int sw, int port);
 
 /* Device files */
 const char *vft_path(const struct vft_domain *dom, uint32_t partition);	/* static buffer */
