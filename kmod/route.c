@@ -455,3 +455,149 @@ void vf_route_get(const struct vf_topo *t, u32 src, u32 dst, struct vf_route *r)
 		most += t->link[t->port[t->first[dst] + __ffs64(back)].link].rate_now;
 	r->rate = min(min(rate, most), (u64)(u32)~0U);
 }
+
+/* What falls to @weight of @total, where @before of it has been given out. */
+static u64 vf_share(u64 amount, u64 before, u32 weight, u64 total)
+{
+	return mul_u64_u64_div_u64(amount, before + weight, total) -
+	       mul_u64_u64_div_u64(amount, before, total);
+}
+
+/* One step of a flow: where it goes, and who is told. */
+struct vf_flow_step {
+	struct vf_topo *t;
+	u32 dst;
+	u32 n;			/* routers at the next step */
+	u64 *amount;
+	u32 *list;
+	vf_flow_t visit;
+	void *arg;
+};
+
+static void vf_flow_leave(struct vf_flow_step *s, u32 port, u64 amount)
+{
+	const struct vf_topo *t = s->t;
+	u32 r, v = t->port[t->port[port].peer].vertex;
+
+	if (!amount)
+		return;
+	s->visit(s->arg, port, amount);
+	if (v == s->dst)
+		return;
+	r = vf_topo_router(t, v);
+	if (!s->amount[r])
+		s->list[s->n++] = r;
+	s->amount[r] += amount;
+}
+
+/* From the source, by the ports that make up the route's rate. */
+static bool vf_flow_start(struct vf_flow_step *s, u32 src, u64 amount)
+{
+	struct vf_topo *t = s->t;
+	u64 there = vf_route_ports(t, &t->now, src, s->dst);
+	u32 i, paths = vf_route_paths(t, src, s->dst);
+	bool same = t->alike && !t->degraded;
+	u8 port[VF_MAX_PORTS];
+	u32 rate[VF_MAX_PORTS];
+	struct vf_path path = { };
+	u64 total = 0, before = 0;
+
+	for (i = 0; i < paths; i++, there &= there - 1) {
+		port[i] = __ffs64(there);
+		rate[i] = 1;
+		if (!same) {
+			vf_route_walk(t, src, port[i], s->dst, &path);
+			rate[i] = path.rate;
+		}
+		total += rate[i];
+	}
+	if (!total)
+		return false;
+	for (i = 0; i < paths; i++) {
+		vf_flow_leave(s, t->first[src] + port[i],
+			      vf_share(amount, before, rate[i], total));
+		before += rate[i];
+	}
+	return true;
+}
+
+/* Does a router send what is for @dst by @port? */
+static bool vf_flow_way(const struct vf_topo *t, u32 port, u32 dst)
+{
+	return vf_leads_on(t, t->good + (size_t)dst * t->words, port, dst) &&
+	       vf_link_carries(t, t->port[port].link);
+}
+
+/* By all ports of a router that lead on, or by the one that surely arrives. */
+static void vf_flow_router(struct vf_flow_step *s, u32 router, u64 amount, bool spread)
+{
+	const struct vf_topo *t = s->t;
+	size_t i = vf_entry(t, router, s->dst);
+	u32 p, first = t->first[vf_router_vertex(t, router)] + t->base[i];
+	u64 mask, before = 0, total = 0;
+
+	if (!spread) {
+		vf_flow_leave(s, first + t->via[i], amount);
+		return;
+	}
+	for (mask = t->mask[i]; mask; mask &= mask - 1) {
+		p = first + __ffs64(mask);
+		if (vf_flow_way(t, p, s->dst))
+			total += t->link[t->port[p].link].rate_now;
+	}
+	for (mask = t->mask[i]; mask; mask &= mask - 1) {
+		p = first + __ffs64(mask);
+		if (!vf_flow_way(t, p, s->dst))
+			continue;
+		vf_flow_leave(s, p, vf_share(amount, before,
+					     t->link[t->port[p].link].rate_now, total));
+		before += t->link[t->port[p].link].rate_now;
+	}
+}
+
+/**
+ * vf_route_flow - how what an endpoint sends to another spreads over links
+ * @t: the topology; its @flow is used, so one at a time
+ * @src: a rank
+ * @dst: another rank
+ * @amount: what is sent, of whatever; below 2^63
+ * @visit: told of each port by which some of it leaves; a port may come up
+ *	more than once
+ * @arg: for @visit
+ *
+ * Over the paths of vf_route_get() in proportion to their rates, and at each
+ * router over all ways that lead on, in proportion to theirs. Nothing is lost to
+ * rounding: what leaves @src arrives at @dst. Tables that lead in circles cannot
+ * keep it: after VF_MAX_HOPS steps it takes the one way that arrives, which a
+ * router passes once.
+ *
+ * Return: false where there is no route, and @visit was not called.
+ */
+bool vf_route_flow(struct vf_topo *t, u32 src, u32 dst, u64 amount, vf_flow_t visit,
+		   void *arg)
+{
+	struct vf_flow_step s = {
+		.t = t, .dst = dst, .visit = visit, .arg = arg,
+		.amount = t->flow.amount[0], .list = t->flow.list[0],
+	};
+	u32 step, i, n;
+	bool found;
+
+	found = vf_flow_start(&s, src, amount);
+	for (step = 1; s.n; step++) {
+		u64 *here = s.amount;
+		u32 *list = s.list;
+
+		n = s.n;
+		s.n = 0;
+		s.amount = t->flow.amount[step & 1];
+		s.list = t->flow.list[step & 1];
+		for (i = 0; i < n; i++) {
+			u64 has = here[list[i]];
+
+			here[list[i]] = 0;
+			vf_flow_router(&s, list[i], has, step < VF_MAX_HOPS);
+		}
+	}
+	return found;
+}

@@ -151,6 +151,8 @@ static void vf_topo_group(struct vf_topo *t)
 
 void vf_topo_destroy(struct vf_topo *t)
 {
+	u32 i;
+
 	kvfree(t->first);
 	kvfree(t->port);
 	kvfree(t->link);
@@ -165,12 +167,29 @@ void vf_topo_destroy(struct vf_topo *t)
 	kvfree(t->now.toward);
 	kvfree(t->was.port_up);
 	kvfree(t->was.toward);
+	for (i = 0; i < 2; i++) {
+		kvfree(t->flow.amount[i]);
+		kvfree(t->flow.list[i]);
+	}
 	memset(t, 0, sizeof(*t));
 }
 
 static void *vf_topo_array(size_t n, size_t size)
 {
 	return kvcalloc(n ? n : 1, size, GFP_KERNEL_ACCOUNT);
+}
+
+static int vf_topo_flow(struct vf_topo *t)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		t->flow.amount[i] = vf_topo_array(t->routers, sizeof(u64));
+		t->flow.list[i] = vf_topo_array(t->routers, sizeof(u32));
+		if (!t->flow.amount[i] || !t->flow.list[i])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static int vf_topo_build(struct vf_topo *t, const struct vf_topo_config *cfg,
@@ -210,7 +229,7 @@ static int vf_topo_build(struct vf_topo *t, const struct vf_topo_config *cfg,
 	t->now.toward = vf_topo_array((size_t)t->groups * t->world, sizeof(u64));
 	t->was.toward = vf_topo_array((size_t)t->groups * t->world, sizeof(u64));
 	if (!t->mask || !t->base || !t->good || !t->via || !t->now.port_up ||
-	    !t->was.port_up || !t->now.toward || !t->was.toward)
+	    !t->was.port_up || !t->now.toward || !t->was.toward || vf_topo_flow(t))
 		return -ENOMEM;
 	ret = vf_route_defaults(t);
 	if (ret)

@@ -22,6 +22,7 @@
 #include <linux/bitops.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -100,6 +101,16 @@ struct vf_routes {
 };
 
 /**
+ * struct vf_flow - room for vf_route_flow()
+ * @amount:	by router: what is there at this step, and at the next one
+ * @list:	the routers that have some
+ */
+struct vf_flow {
+	u64 *amount[2];
+	u32 *list[2];
+};
+
+/**
  * struct vf_topo - a fabric
  * @ports:	most that an endpoint has
  * @routers:	vertices that have a table: the switches, and the endpoints if
@@ -109,6 +120,7 @@ struct vf_routes {
  * @good:	[dest * words + router / 64]: the router leads to dest
  * @via:	[router * world + dest], where it does: a bit of mask; who follows
  *		these arrives
+ * @flow:	all zero between two uses
  */
 struct vf_topo {
 	u32 world;
@@ -136,6 +148,7 @@ struct vf_topo {
 	u8 *via;
 	struct vf_routes now;
 	struct vf_routes was;	/* before the change being made */
+	struct vf_flow flow;
 };
 
 /* Why a path ends where it does; the numbers are those of the netlink spec. */
@@ -179,6 +192,9 @@ struct vf_path {
 	enum vf_verdict verdict;
 };
 
+/* Told of each port by which some of a flow leaves, and how much. */
+typedef void (*vf_flow_t)(void *arg, u32 port, u64 amount);
+
 /* The compiled answer for a pair. */
 struct vf_route {
 	u32 paths;		/* 0: not reachable */
@@ -209,6 +225,8 @@ u32 vf_route_paths(const struct vf_topo *t, u32 src, u32 dst);
 void vf_route_get(const struct vf_topo *t, u32 src, u32 dst, struct vf_route *r);
 void vf_route_walk(const struct vf_topo *t, u32 src, u32 port, u32 dst,
 		   struct vf_path *path);
+bool vf_route_flow(struct vf_topo *t, u32 src, u32 dst, u64 amount, vf_flow_t visit,
+		   void *arg);
 
 static inline u32 vf_topo_router(const struct vf_topo *t, u32 vertex)
 {

@@ -28,6 +28,11 @@ typedef uint8_t u8;
 #define GFP_KERNEL_ACCOUNT 0
 #define cond_resched() do { } while (0)
 
+static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 c)
+{
+	return (u64)((unsigned __int128)a * b / c);
+}
+
 static inline bool test_bit(unsigned long bit, const unsigned long *words)
 {
 	return words[bit / 64] >> bit % 64 & 1;

@@ -262,6 +262,46 @@ static bool pair_agrees(const struct vf_topo *t, u32 a, u32 b)
 	return true;
 }
 
+/* What a flow brings to each vertex, and takes from it. */
+struct balance {
+	const struct vf_topo *t;
+	u64 in[VF_MAX_WORLD + VF_MAX_SWITCHES];
+	u64 out[VF_MAX_WORLD + VF_MAX_SWITCHES];
+	bool dead;		/* some left by a link that does not carry */
+};
+
+static void weigh(void *arg, u32 port, u64 amount)
+{
+	struct balance *b = arg;
+
+	b->dead |= !amount || !vf_link_carries(b->t, b->t->port[port].link);
+	b->out[b->t->port[port].vertex] += amount;
+	b->in[b->t->port[b->t->port[port].peer].vertex] += amount;
+}
+
+/* All that leaves the source arrives, by links that carry, where there is a route. */
+static bool flow_agrees(struct vf_topo *t, u32 src, u32 dst)
+{
+	u64 amount = (u64)random() << below(32);
+	bool open = vf_route_open(t, &t->now, src, dst);
+	static struct balance b;
+	u32 v;
+
+	memset(&b, 0, sizeof(b));
+	b.t = t;
+	if (vf_route_flow(t, src, dst, amount, weigh, &b) != open || b.dead)
+		return false;
+	if (!open)
+		amount = 0;
+	for (v = 0; v < t->world + t->switches; v++)
+		if (b.in[v] + (v == src ? amount : 0) != b.out[v] + (v == dst ? amount : 0))
+			return false;
+	for (v = 0; v < t->routers; v++)
+		if (t->flow.amount[0][v] || t->flow.amount[1][v])
+			return false;
+	return true;
+}
+
 /* Who is not in @changed has the routes that it had. */
 static bool unchanged_agree(const struct vf_topo *t, const unsigned long *changed)
 {
@@ -289,7 +329,7 @@ static bool storm(struct vf_topo *t, int steps)
 		for (j = 0; ok && j < 20; j++) {
 			u32 a = below(t->world), b = below(t->world);
 
-			ok = a == b || pair_agrees(t, a, b);
+			ok = a == b || (pair_agrees(t, a, b) && flow_agrees(t, a, b));
 		}
 	}
 	vf_topo_destroy(t);
@@ -395,6 +435,66 @@ static void rates(void)
 	vf_topo_destroy(&t);
 }
 
+/* What leaves by one port */
+struct one_port {
+	u32 port;
+	u64 amount;
+};
+
+static void watch(void *arg, u32 port, u64 amount)
+{
+	struct one_port *w = arg;
+
+	w->amount += port == w->port ? amount : 0;
+}
+
+static u64 flow_by(struct vf_topo *t, u32 src, u32 dst, u64 amount, u32 vertex, u32 number)
+{
+	struct one_port w = { .port = vf_topo_port(t, vertex, number) };
+
+	vf_route_flow(t, src, dst, amount, watch, &w);
+	return w.amount;
+}
+
+/* The arithmetic that pacing and counters stand on. */
+static void flows(void)
+{
+	struct vf_route r;
+	struct vf_topo t;
+	u32 k;
+	bool ok;
+
+	crossbar(&t, 8, 18);
+	for (k = 0, ok = true; k < 18; k++)
+		ok &= flow_by(&t, 0, 1, 18000, 0, k) == 1000 &&
+		      flow_by(&t, 0, 1, 18000, 8 + k, 1) == 1000;
+	result(ok, "a flow spreads evenly over equal planes");
+	/* 17 whole links and a half one */
+	vf_topo_degrade(&t, 0, 25000, 350, 0);
+	vf_route_get(&t, 0, 1, &r);
+	ok = r.rate == 875000 && flow_by(&t, 0, 1, 875000, 0, 0) == 25000 &&
+	     flow_by(&t, 0, 1, 875000, 8, 1) == 25000 && flow_by(&t, 1, 0, 875000, 1, 0) == 25000;
+	for (k = 1; k < 18; k++)
+		ok &= flow_by(&t, 0, 1, 875000, 0, k) == 50000;
+	ok &= flow_by(&t, 2, 3, 18000, 2, 0) == 1000;
+	result(ok, "a link at half rate carries half of what the others do, of its own pairs");
+	t.link[1].outage = true;
+	recompile(&t);
+	ok = !flow_by(&t, 0, 1, 825000, 0, 1) && flow_by(&t, 0, 1, 825000, 0, 2) == 50000 &&
+	     flow_by(&t, 0, 1, 7, 0, 17) + flow_by(&t, 0, 1, 7, 0, 16) <= 7;
+	result(ok, "the planes that are left carry it all");
+	vf_topo_destroy(&t);
+
+	/* Two pods, a leaf each, four spines, of which one at half rate */
+	two_tier(&t, 2, 2, 1, 4);
+	vf_topo_degrade(&t, 4, 25000, 300, 0);
+	ok = flow_by(&t, 0, 2, 7000, 0, 0) == 7000 && flow_by(&t, 0, 2, 7000, 4, 2) == 1000 &&
+	     flow_by(&t, 0, 2, 7000, 4, 3) == 2000 && flow_by(&t, 0, 2, 7000, 6, 1) == 1000 &&
+	     flow_by(&t, 0, 2, 7000, 5, 0) == 7000 && !flow_by(&t, 0, 1, 7000, 4, 2);
+	result(ok, "a leaf spreads over its spines as their links can take");
+	vf_topo_destroy(&t);
+}
+
 /* Endpoints with the same neighbours, each with a table: not even one to itself */
 static void tables_of_their_own(void)
 {
@@ -477,6 +577,7 @@ int main(int argc, char **argv)
 	verdicts();
 	rates();
 	tables_of_their_own();
+	flows();
 	refusals();
 	printf("# seed %u\n", seed);
 	for (i = 0; i < 40; i++) {
