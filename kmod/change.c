@@ -426,6 +426,19 @@ void vf_change_commit(struct vf_change *chg)
 	}
 }
 
+/* What was counted so far went by the routes as they still are. */
+static void vf_change_concerns(struct vf_domain *dom, const unsigned long *ranks,
+			       unsigned long *dests)
+{
+	DECLARE_BITMAP(more, VF_MAX_WORLD);
+
+	lockdep_assert_held(&dom->lock);
+	if (bitmap_andnot(more, ranks, dests, dom->topo.world))
+		vf_counts_fold(dom, more);
+	bitmap_or(dests, dests, ranks, dom->topo.world);
+	bitmap_or(dom->told, dom->told, ranks, dom->topo.world);
+}
+
 /**
  * vf_change_link - a link is about to be changed
  * @dom: under its lock, the link as it still is
@@ -434,19 +447,22 @@ void vf_change_commit(struct vf_change *chg)
  */
 void vf_change_link(struct vf_domain *dom, u32 link, unsigned long *dests)
 {
-	lockdep_assert_held(&dom->lock);
-	vf_route_touch_link(&dom->topo, link, dests);
+	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
+
+	vf_route_touch_link(&dom->topo, link, ranks);
+	vf_change_concerns(dom, ranks, dests);
 	__set_bit(link, dom->touched);
 }
 
 /* The same for a switch, and with it all its links. */
 void vf_change_switch(struct vf_domain *dom, u32 sw, unsigned long *dests)
 {
+	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
 	const struct vf_topo *t = &dom->topo;
 	u32 p, v = t->world + sw;
 
-	lockdep_assert_held(&dom->lock);
-	vf_route_touch_switch(t, sw, dests);
+	vf_route_touch_switch(t, sw, ranks);
+	vf_change_concerns(dom, ranks, dests);
 	for (p = t->first[v]; p < t->first[v + 1]; p++)
 		if (t->port[p].link != VF_NONE)
 			__set_bit(t->port[p].link, dom->touched);
@@ -455,8 +471,10 @@ void vf_change_switch(struct vf_domain *dom, u32 sw, unsigned long *dests)
 /* The same for routing-table entries of one destination. */
 void vf_change_dest(struct vf_domain *dom, u32 dest, unsigned long *dests)
 {
-	lockdep_assert_held(&dom->lock);
-	__set_bit(dest, dests);
+	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
+
+	__set_bit(dest, ranks);
+	vf_change_concerns(dom, ranks, dests);
 }
 
 /**
@@ -473,6 +491,9 @@ void vf_change_topology(struct vf_change *chg, struct vf_domain *dom, u32 reason
 {
 	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
 
+	/* Who changes without a word before has bytes counted where they never were */
+	WARN_ON_ONCE(!bitmap_subset(dests, dom->told, dom->topo.world));
+	bitmap_zero(dom->told, dom->topo.world);
 	vf_counters_of_links(dom);
 	rates |= !dom->topo.alike || dom->topo.degraded;
 	vf_route_compile(&dom->topo, dests, ranks);

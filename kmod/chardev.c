@@ -115,6 +115,16 @@ static int vf_ioc_eventfd(struct vf_holder *h, void *arg)
 	return vf_doorbell_eventfd(h, arg);
 }
 
+static int vf_ioc_counts(struct vf_holder *h, void *arg)
+{
+	return vf_counts_map(h, arg);
+}
+
+static int vf_ioc_pace(struct vf_holder *h, void *arg)
+{
+	return vf_pace(h, arg);
+}
+
 static const struct vf_ioctl {
 	unsigned int cmd;
 	int (*fn)(struct vf_holder *h, void *arg);
@@ -132,6 +142,8 @@ static const struct vf_ioctl {
 	{ VFAB_IOC_RING, vf_ioc_ring },
 	{ VFAB_IOC_WAIT, vf_ioc_wait },
 	{ VFAB_IOC_EVENTFD, vf_ioc_eventfd },
+	{ VFAB_IOC_COUNTS, vf_ioc_counts },
+	{ VFAB_IOC_PACE, vf_ioc_pace },
 };
 
 union vf_ioc_arg {
@@ -146,6 +158,8 @@ union vf_ioc_arg {
 	struct vfab_ring ring;
 	struct vfab_wait wait;
 	struct vfab_eventfd eventfd;
+	struct vfab_counts counts;
+	struct vfab_pace pace;
 };
 
 /*
@@ -286,7 +300,10 @@ int vf_chardev_init(void)
 	BUILD_BUG_ON(sizeof(struct vfab_peer) != 32);
 	BUILD_BUG_ON(offsetof(struct vfab_view, peer) != 64);
 	BUILD_BUG_ON(sizeof(struct vfab_event) != 32);
-	BUILD_BUG_ON(ARRAY_SIZE(vf_ioctls) != _IOC_NR(VFAB_IOC_EVENTFD) + 1);
+	BUILD_BUG_ON(sizeof(struct vfab_counts) != 16);
+	BUILD_BUG_ON(sizeof(struct vfab_count) != 64);
+	BUILD_BUG_ON(sizeof(struct vfab_pace) != 24);
+	BUILD_BUG_ON(ARRAY_SIZE(vf_ioctls) != _IOC_NR(VFAB_IOC_PACE) + 1);
 	BUILD_BUG_ON(VFAB_VECTORS * VFAB_BELL_STRIDE > PAGE_SIZE);
 	BUILD_BUG_ON(VFAB_MAX_WORLD != VF_MAX_WORLD || VFAB_MAX_PLANES != VF_MAX_PORTS);
 

@@ -59,6 +59,9 @@ static void vf_holder_free(struct kref *ref)
 		vf_window_put(h->bell);
 	if (h->view_import)
 		vf_import_put(h->view_import);
+	if (h->counts_import)
+		vf_import_put(h->counts_import);
+	kvfree(h->folded);
 	kvfree(h->events);
 	kvfree(h->outages);
 	if (h->inode)
@@ -334,11 +337,11 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h)
 	chg->sync = true;
 	vf_change_tell(chg, h);
 
-	/* Own imports end for good; the view stays, and says so */
+	/* Own imports end for good; the view stays, and says so; the counts stay */
 	for (node = rb_first(&h->imports); node; node = rb_next(node)) {
 		struct vf_import *im = rb_entry(node, struct vf_import, node);
 
-		if (im->kind != VF_WINDOW_VIEW)
+		if (!vf_import_is_own(im))
 			vf_change_import(chg, im, VF_IMPORT_GONE);
 	}
 	vf_view_end(h);

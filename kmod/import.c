@@ -8,11 +8,17 @@
 #include "compat.h"
 #include "vfabric.h"
 
+/* Of the view or the counts: LIVE for ever, also when their endpoint has ended. */
+bool vf_import_is_own(const struct vf_import *im)
+{
+	return im->kind == VF_WINDOW_VIEW || im->kind == VF_WINDOW_COUNTS;
+}
+
 static void vf_import_free(struct kref *ref)
 {
 	struct vf_import *im = container_of(ref, struct vf_import, ref);
 
-	if (im->kind == VF_WINDOW_VIEW)
+	if (vf_import_is_own(im))
 		vf_window_put(im->win);
 	else
 		WARN_ON_ONCE(im->win);
@@ -52,7 +58,7 @@ void vf_import_unlink(struct vf_import *im)
 	spin_lock(&h->lock);
 	rb_erase(&im->node, &h->imports);
 	spin_unlock(&h->lock);
-	if (im->kind == VF_WINDOW_VIEW)
+	if (vf_import_is_own(im))
 		return;		/* LIVE for as long as it is mapped */
 	h->nimports--;
 	list_del_init(&im->peer_node);
@@ -243,13 +249,22 @@ put:
 	return ret;
 }
 
-/* The view's import: LIVE for ever, also when its endpoint has ended. */
-struct vf_import *vf_import_view(struct vf_holder *h, struct vf_window *view)
+/**
+ * vf_import_own - the import of pages that a holder shares with the kernel only
+ * @h: a holder
+ * @win: the view or the counts; the import takes a reference
+ * @access: VFAB_ACCESS_*
+ * @cookie: where mmap() finds it, once it is linked
+ *
+ * Return: the import or NULL.
+ */
+struct vf_import *vf_import_own(struct vf_holder *h, struct vf_window *win,
+				u32 access, u64 cookie)
 {
-	struct vf_import *im = vf_import_new(h, VFAB_ACCESS_READ, VFAB_LOSS_SIGBUS);
+	struct vf_import *im = vf_import_new(h, access, VFAB_LOSS_SIGBUS);
 
 	if (im)
-		vf_import_set_window(im, view, VF_COOKIE_VIEW);
+		vf_import_set_window(im, win, cookie);
 	return im;
 }
 
@@ -285,7 +300,7 @@ int vf_import_release(struct vf_holder *h, struct vfab_release *a)
 	spin_lock(&h->lock);
 	im = vf_import_at(h, a->cookie >> PAGE_SHIFT, 1);
 	spin_unlock(&h->lock);
-	if (!im || im->kind == VF_WINDOW_VIEW ||
+	if (!im || vf_import_is_own(im) ||
 	    a->cookie != (u64)im->pgoff << PAGE_SHIFT) {
 		mutex_unlock(&h->dom->lock);
 		return -ENOENT;

@@ -2,28 +2,55 @@
 /* Netlink: counters. */
 #include "netlink.h"
 
+/* When there is something that moves a counter */
+enum vf_nl_source {
+	VF_NL_ALWAYS,
+	VF_NL_COUNTING,		/* some endpoint counts bytes */
+	VF_NL_PACED,		/* time is, or was, reserved */
+};
+
 /* Where a counter is, in struct vf_counts or struct vf_port_counts */
 struct vf_nl_counter {
 	u8 id;
+	u8 source;
 	u8 offset;
 };
 
-#define VF_NL_COUNTER(id, type, field) { VFAB_COUNTER_##id, offsetof(type, field) }
+#define VF_NL_COUNTER(id, source, type, field) \
+	{ VFAB_COUNTER_##id, VF_NL_##source, offsetof(struct type, field) }
 
 static const struct vf_nl_counter vf_nl_port_counters[] = {
-	VF_NL_COUNTER(LINK_DOWNED, struct vf_port_counts, link_downed),
-	VF_NL_COUNTER(LINK_ERROR_RECOVERY, struct vf_port_counts, link_error_recovery),
+	VF_NL_COUNTER(PORT_XMIT_BYTES, COUNTING, vf_port_counts, xmit_bytes),
+	VF_NL_COUNTER(PORT_RCV_BYTES, COUNTING, vf_port_counts, rcv_bytes),
+	VF_NL_COUNTER(PORT_XMIT_WAIT, PACED, vf_port_counts, xmit_wait),
+	VF_NL_COUNTER(LINK_DOWNED, ALWAYS, vf_port_counts, link_downed),
+	VF_NL_COUNTER(LINK_ERROR_RECOVERY, ALWAYS, vf_port_counts, link_error_recovery),
 };
 
 static const struct vf_nl_counter vf_nl_counters[] = {
-	VF_NL_COUNTER(ATTACHES, struct vf_counts, attaches),
-	VF_NL_COUNTER(PEERS_LOST, struct vf_counts, peers_lost),
-	VF_NL_COUNTER(WINDOWS_REVOKED, struct vf_counts, windows_revoked),
-	VF_NL_COUNTER(IMPORTS_REFUSED, struct vf_counts, imports_refused),
-	VF_NL_COUNTER(RING_CALLS, struct vf_counts, ring_calls),
-	VF_NL_COUNTER(WAIT_CALLS, struct vf_counts, wait_calls),
-	VF_NL_COUNTER(EVENTS_DROPPED, struct vf_counts, events_dropped),
+	VF_NL_COUNTER(XMIT_BYTES, COUNTING, vf_counts, xmit_bytes),
+	VF_NL_COUNTER(RCV_BYTES, COUNTING, vf_counts, rcv_bytes),
+	VF_NL_COUNTER(XMIT_OPS, COUNTING, vf_counts, xmit_ops),
+	VF_NL_COUNTER(RCV_OPS, COUNTING, vf_counts, rcv_ops),
+	VF_NL_COUNTER(ATTACHES, ALWAYS, vf_counts, attaches),
+	VF_NL_COUNTER(PEERS_LOST, ALWAYS, vf_counts, peers_lost),
+	VF_NL_COUNTER(WINDOWS_REVOKED, ALWAYS, vf_counts, windows_revoked),
+	VF_NL_COUNTER(IMPORTS_REFUSED, ALWAYS, vf_counts, imports_refused),
+	VF_NL_COUNTER(RING_CALLS, ALWAYS, vf_counts, ring_calls),
+	VF_NL_COUNTER(WAIT_CALLS, ALWAYS, vf_counts, wait_calls),
+	VF_NL_COUNTER(EVENTS_DROPPED, ALWAYS, vf_counts, events_dropped),
 };
+
+static bool vf_nl_has_source(const struct vf_domain *dom, u8 source)
+{
+	switch (source) {
+	case VF_NL_COUNTING:
+		return dom->counting;
+	case VF_NL_PACED:
+		return dom->busy;
+	}
+	return true;
+}
 
 static int vf_nl_put_counter(struct sk_buff *skb, u32 id, u64 value)
 {
@@ -36,13 +63,16 @@ static int vf_nl_put_counter(struct sk_buff *skb, u32 id, u64 value)
 	return 0;
 }
 
-static int vf_nl_put_counters(struct sk_buff *skb, const struct vf_nl_counter *c,
-			      unsigned int n, const void *counts)
+static int vf_nl_put_counters(struct sk_buff *skb, const struct vf_domain *dom,
+			      const struct vf_nl_counter *c, unsigned int n,
+			      const void *counts)
 {
 	int err = 0;
 
 	for (; n && !err; n--, c++)
-		err = vf_nl_put_counter(skb, c->id, *(const u64 *)(counts + c->offset));
+		if (vf_nl_has_source(dom, c->source))
+			err = vf_nl_put_counter(skb, c->id,
+						*(const u64 *)(counts + c->offset));
 	return err;
 }
 
@@ -59,12 +89,12 @@ static int vf_nl_fill_counters(const struct vf_nl_to *to, struct vf_domain *dom,
 	if (index < t->world)
 		return vf_nl_end(to, hdr,
 			nla_put_u32(to->skb, VFAB_A_RANK, index) ||
-			vf_nl_put_counters(to->skb, vf_nl_counters,
+			vf_nl_put_counters(to->skb, dom, vf_nl_counters,
 					   ARRAY_SIZE(vf_nl_counters),
 					   &dom->counts[index]));
 	return vf_nl_end(to, hdr,
 		vf_nl_put_port(to->skb, t, port, VFAB_A_RANK, VFAB_A_SWITCH, VFAB_A_PORT) ||
-		vf_nl_put_counters(to->skb, vf_nl_port_counters,
+		vf_nl_put_counters(to->skb, dom, vf_nl_port_counters,
 				   ARRAY_SIZE(vf_nl_port_counters),
 				   &dom->port_counts[port]));
 }

@@ -281,17 +281,18 @@ int vfabric_nl_domain_set_doit(struct sk_buff *skb, struct genl_info *info)
 	retry_ms = vf_nl_u32(info, VFAB_A_RETRY_TIMEOUT, dom->retry_ms);
 	if (retry_ms)
 		ret = vf_nl_ride_out(dom);
+	if (!ret && (info->attrs[VFAB_A_SHAPE] || info->attrs[VFAB_A_SHAPE_SCALE]))
+		ret = vf_pace_set(dom, info->attrs[VFAB_A_SHAPE] ?
+				  nla_get_u8(info->attrs[VFAB_A_SHAPE]) : dom->shape,
+				  vf_nl_u32(info, VFAB_A_SHAPE_SCALE, dom->shape_scale));
 	if (ret) {
-		vf_nl_refuse(info, VFAB_A_RETRY_TIMEOUT, ret, "no memory");
+		vf_nl_refuse(info, -1, ret, "no memory");
 		goto unlock;
 	}
 	dom->retry_ms = retry_ms;
 	dom->peer_death = vf_nl_u32(info, VFAB_A_PEER_DEATH, dom->peer_death);
 	if (info->attrs[VFAB_A_MEM_LIMIT])
 		WRITE_ONCE(dom->mem_limit, nla_get_u64(info->attrs[VFAB_A_MEM_LIMIT]));
-	if (info->attrs[VFAB_A_SHAPE])
-		dom->shape = nla_get_u8(info->attrs[VFAB_A_SHAPE]);
-	dom->shape_scale = vf_nl_u32(info, VFAB_A_SHAPE_SCALE, dom->shape_scale);
 	vf_domain_changed(dom);
 	vf_notify(dom, &n);
 unlock:

@@ -199,6 +199,7 @@ void vf_partition_move(struct vf_domain *dom, struct vf_partition *to,
 	unsigned int rank;
 
 	lockdep_assert_held(&dom->lock);
+	vf_counts_fold(dom, ranks);
 	for_each_set_bit(rank, ranks, dom->topo.world) {
 		struct vf_endpoint *ep = &dom->eps[rank];
 

@@ -39,8 +39,9 @@
  *   window	its owner while it lives, each import that can still reach it.
  *   import	its holder's tree, each VMA, each fault that sleeps on it. It
  *		drops its window as soon as it is GONE or ENDED, synchronized
- *		and unmapped, however long its VMAs stay. The view's import also
- *		has a reference of its holder, and keeps its window.
+ *		and unmapped, however long its VMAs stay. Those of the view and of
+ *		the counts also have a reference of their holder, and keep their
+ *		windows.
  *
  * A pointer found under vf_srcu or RCU is used only inside that section.
  */
@@ -83,6 +84,7 @@
 #define VF_COOKIE_UNIT		(2UL << 20)
 #define VF_COOKIE_UNITS		(1UL << (VF_COOKIE_RANK_SHIFT - 21))
 #define VF_COOKIE_VIEW		BIT_ULL(62)
+#define VF_COOKIE_COUNTS	(VF_COOKIE_VIEW + VF_COOKIE_UNIT)
 
 struct netlink_ext_ack;
 struct vf_holder;
@@ -158,6 +160,9 @@ struct vf_endpoint {
  * struct vf_port_counts - what a port counts; see enum vfabric_counter
  */
 struct vf_port_counts {
+	u64 xmit_bytes;
+	u64 rcv_bytes;
+	u64 xmit_wait;
 	u64 link_downed;
 	u64 link_error_recovery;
 };
@@ -166,6 +171,10 @@ struct vf_port_counts {
  * struct vf_counts - what an endpoint counts, whoever holds it
  */
 struct vf_counts {
+	u64 xmit_bytes;
+	u64 rcv_bytes;
+	u64 xmit_ops;
+	u64 rcv_ops;
 	u64 attaches;
 	u64 peers_lost;
 	u64 windows_revoked;
@@ -212,16 +221,20 @@ struct vf_domain {
 	struct delayed_work flap;
 	bool shape;			/* rates and latencies act */
 	u32 shape_scale;
+	u64 *busy;			/* by port of @topo, see pace.c; NULL: never shaped */
+	bool counting;			/* some endpoint has mapped its counts */
 	struct vf_counts *counts;	/* by rank */
 	struct vf_port_counts *port_counts;	/* by port of @topo */
 	u8 *link_was;			/* by link: VF_LINK_WAS_* */
 	unsigned long *touched;		/* links that are being changed */
+	DECLARE_BITMAP(told, VF_MAX_WORLD);	/* destinations whose routes are */
 };
 
 enum vf_window_kind {
 	VF_WINDOW_MEMORY,
 	VF_WINDOW_BELL,			/* page 0: counts, page 1: armed words */
 	VF_WINDOW_VIEW,
+	VF_WINDOW_COUNTS,		/* struct vfab_count by rank */
 };
 
 /**
@@ -345,6 +358,10 @@ struct vf_holder {
 	struct vf_window *bell;
 	struct vf_import *view_import;
 	struct vfab_view *view;
+	struct vf_import *counts_import;
+	struct vfab_count *counts;	/* NULL: not asked for yet */
+	struct vf_folded *folded;	/* of @counts; by rank */
+	u64 paced;			/* until when it has reserved, ns */
 	struct vf_outage *outages;	/* per peer; NULL while there is no retry timeout */
 	struct list_head tell;		/* vf_change.tell */
 
@@ -517,8 +534,14 @@ int vf_counters_create(struct vf_domain *dom);
 void vf_counters_destroy(struct vf_domain *dom);
 void vf_counters_of_holder(struct vf_holder *h);
 void vf_counters_collect(struct vf_domain *dom);
+int vf_counts_map(struct vf_holder *h, struct vfab_counts *a);
+void vf_counts_fold(struct vf_domain *dom, const unsigned long *ranks);
 void vf_counters_of_links(struct vf_domain *dom);
 void vf_counter_refused(struct vf_holder *h, int err);
+
+/* pace.c */
+int vf_pace(struct vf_holder *h, struct vfab_pace *a);
+int vf_pace_set(struct vf_domain *dom, bool on, u32 scale);
 
 /* flap.c */
 int vf_flap_start(struct vf_domain *dom, u32 link, u32 period, u32 count);
@@ -559,7 +582,9 @@ void vf_window_put(struct vf_window *win);
 /* import.c */
 int vf_import_handle(struct vf_holder *h, struct vfab_import *a);
 int vf_import_bell(struct vf_holder *h, struct vfab_bell *a);
-struct vf_import *vf_import_view(struct vf_holder *h, struct vf_window *view);
+struct vf_import *vf_import_own(struct vf_holder *h, struct vf_window *win,
+				u32 access, u64 cookie);
+bool vf_import_is_own(const struct vf_import *im);
 void vf_import_link(struct vf_import *im);
 int vf_import_release(struct vf_holder *h, struct vfab_release *a);
 int vf_import_mmap(struct vf_holder *h, struct vm_area_struct *vma);

@@ -16,7 +16,7 @@ int vf_view_create(struct vf_holder *h)
 
 	if (!win)
 		return -ENOMEM;
-	h->view_import = vf_import_view(h, win);
+	h->view_import = vf_import_own(h, win, VFAB_ACCESS_READ, VF_COOKIE_VIEW);
 	vf_window_put(win);	/* the import has one of its own */
 	if (!h->view_import)
 		return -ENOMEM;
@@ -37,6 +37,7 @@ void vf_view_fill(struct vf_holder *h)
 	v->rank = h->rank;
 	v->partition = part->id;
 	v->loss = part->loss;
+	v->shape = dom->shape ? dom->shape_scale : 0;
 	for (i = 0; i < v->world; i++) {
 		struct vf_route route = { .paths = vf_vertex_ports(&dom->topo, i) };
 		bool held = i == h->rank || rcu_access_pointer(dom->eps[i].holder);

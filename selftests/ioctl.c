@@ -64,7 +64,7 @@ static const struct call calls[] = {
 	CALL(WINDOW_ALLOC, vfab_window_alloc), CALL(WINDOW_FREE, vfab_window_free),
 	CALL(LOOKUP, vfab_lookup), CALL(IMPORT, vfab_import), CALL(RELEASE, vfab_release),
 	CALL(BELL, vfab_bell), CALL(RING, vfab_ring), CALL(WAIT, vfab_wait),
-	CALL(EVENTFD, vfab_eventfd),
+	CALL(EVENTFD, vfab_eventfd), CALL(COUNTS, vfab_counts), CALL(PACE, vfab_pace),
 };
 
 /* Fills in a call that must succeed; returns the file to make it on. */
@@ -126,6 +126,10 @@ static int good_call(const struct fabric_data *self, const struct call *c, void 
 	case VFAB_IOC_EVENTFD:
 		((struct vfab_eventfd *)arg)->fd = -1;
 		break;
+	case VFAB_IOC_PACE:
+		((struct vfab_pace *)arg)->rank = 1;
+		((struct vfab_pace *)arg)->bytes = 1;
+		break;
 	}
 	return self->fd;
 }
@@ -152,7 +156,7 @@ TEST_F(fabric, unknown_number_is_enotty)
 	uint64_t arg[64] = { };
 	unsigned int nr;
 
-	for (nr = 12; nr < 256; nr++) {
+	for (nr = 14; nr < 256; nr++) {
 		errno = 0;
 		EXPECT_EQ(-1, ioctl(self->fd, _IOWR(VFAB_IOC_MAGIC, nr, uint64_t), arg));
 		EXPECT_EQ(ENOTTY, errno);

@@ -1208,6 +1208,26 @@ int vft_eventfd(int fd, uint32_t vector, int eventfd)
 	return do_ioctl(fd, VFAB_IOC_EVENTFD, &arg);
 }
 
+struct vfab_count *vft_counts(int fd)
+{
+	struct vfab_counts c = { };
+
+	if (ioctl(fd, VFAB_IOC_COUNTS, &c))
+		return NULL;
+	return vft_map(fd, c.cookie, c.bytes, PROT_READ | PROT_WRITE);
+}
+
+int vft_pace(int fd, uint32_t rank, uint32_t flags, uint64_t *bytes, uint64_t *at)
+{
+	struct vfab_pace p = { .rank = rank, .flags = flags, .bytes = *bytes };
+
+	if (ioctl(fd, VFAB_IOC_PACE, &p))
+		return -errno;
+	*bytes = p.bytes;
+	*at = p.at;
+	return 0;
+}
+
 int vft_wait(int fd, uint32_t vector, uint64_t *count, uint64_t *loss, uint64_t deadline,
 	     uint32_t *reason)
 {

@@ -246,6 +246,9 @@ int vft_release(int fd, uint64_t cookie);
 int vft_bell(int fd, uint32_t rank, uint64_t *cookie);
 int vft_ring(int fd, uint32_t rank, uint32_t vector);
 int vft_eventfd(int fd, uint32_t vector, int eventfd);
+/* the memory in which an endpoint counts, by peer; NULL on error (errno) */
+struct vfab_count *vft_counts(int fd);
+int vft_pace(int fd, uint32_t rank, uint32_t flags, uint64_t *bytes, uint64_t *at);
 int vft_wait(int fd, uint32_t vector, uint64_t *count, uint64_t *loss, uint64_t deadline,
 	     uint32_t *reason);
 

@@ -303,6 +303,70 @@ struct vfab_eventfd {
 	__s32 fd;
 };
 
+/**
+ * struct vfab_counts - get the memory in which this endpoint counts
+ * @cookie:	out: mmap() offset, for reading and writing
+ * @bytes:	out: its size: VFAB_MAX_WORLD at most of struct vfab_count, by the
+ *		rank of the peer, in whole pages
+ * @flags:	0
+ *
+ * Zeroed at the first call; later calls give the same. The kernel adds what has
+ * been added there to the counters of the endpoints concerned, and of the ports
+ * that the routes lead over at that time, before any of these is shown and
+ * before routes change. It believes at most 2^40 bytes and 10^9 operations per
+ * second of a peer. The memory stays mapped when the endpoint ends.
+ */
+struct vfab_counts {
+	__u64 cookie;
+	__u32 bytes;
+	__u32 flags;
+};
+
+/**
+ * struct vfab_count - what an endpoint counts of one peer; each word only grows
+ * @put_bytes:	bytes moved to the peer's memory
+ * @put_ops:	in so many operations
+ * @get_bytes:	bytes moved from the peer's memory
+ * @get_ops:	in so many operations
+ * @rings:	doorbells of the peer that were rung; each is 8 bytes and an
+ *		operation
+ * @reserved:	0
+ */
+struct vfab_count {
+	__u64 put_bytes;
+	__u64 put_ops;
+	__u64 get_bytes;
+	__u64 get_ops;
+	__u64 rings;
+	__u64 reserved[3];
+};
+
+#define VFAB_RING_BYTES		8
+
+/* The bytes move from the peer to this endpoint, not the other way */
+#define VFAB_PACE_GET		(1 << 0)
+
+/**
+ * struct vfab_pace - reserve time on the links to a peer
+ * @rank:	the peer, not the own rank
+ * @flags:	VFAB_PACE_*
+ * @bytes:	in: to move, 1 to window_max; out: for how many of them time was
+ *		reserved, which may be fewer, and 0
+ * @at:		out: when they have all arrived; 0 where nothing is to be waited
+ *		for, as shape is off in the domain. With @bytes 0: the endpoint has
+ *		reserved too far ahead, this is when to ask again.
+ *
+ * Each link takes its share of the bytes at its rate, after what was reserved
+ * on it before, of whomever; the latency of the route comes on top. Whether
+ * shape is on, the route view tells without a call.
+ */
+struct vfab_pace {
+	__u32 rank;
+	__u32 flags;
+	__u64 bytes;
+	__u64 at;
+};
+
 #define VFAB_IOC_MAGIC		0xF6
 #define VFAB_IOC_INFO		_IOR(VFAB_IOC_MAGIC, 0, struct vfab_info)
 #define VFAB_IOC_ATTACH		_IOWR(VFAB_IOC_MAGIC, 1, struct vfab_attach)
@@ -316,6 +380,8 @@ struct vfab_eventfd {
 #define VFAB_IOC_RING		_IOW(VFAB_IOC_MAGIC, 9, struct vfab_ring)
 #define VFAB_IOC_WAIT		_IOWR(VFAB_IOC_MAGIC, 10, struct vfab_wait)
 #define VFAB_IOC_EVENTFD	_IOW(VFAB_IOC_MAGIC, 11, struct vfab_eventfd)
+#define VFAB_IOC_COUNTS		_IOWR(VFAB_IOC_MAGIC, 12, struct vfab_counts)
+#define VFAB_IOC_PACE		_IOWR(VFAB_IOC_MAGIC, 13, struct vfab_pace)
 
 /* State of a peer, seen from the owner of a route view. */
 enum vfab_peer_state {
@@ -363,6 +429,8 @@ struct vfab_peer {
  *		to each other, or an imported window was freed. It is stored
  *		before access is taken away.
  * @ended:	not 0 once this endpoint has ended (the view itself stays)
+ * @shape:	0, or where shape is on in the domain, its scale: transfers are to
+ *		ask VFAB_IOC_PACE
  * @peer:	by rank
  *
  * Reader: load peer.generation (acquire), the fields, an acquire fence, and
@@ -376,7 +444,8 @@ struct vfab_view {
 	__u64 generation;
 	__u64 loss;
 	__u32 ended;
-	__u32 reserved[7];
+	__u32 shape;
+	__u32 reserved[6];
 	struct vfab_peer peer[];
 };
 

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pace: rates and latencies act on who asks, exactly as the routes say. By
+ * example:
+ *
+ *	build/selftests/pace -t half_rate
+ */
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "kselftest_harness.h"
+#include "vft.h"
+
+/* Two planes of 50000 * 10^6 bytes per second, 700 ns, all a thousand times slower */
+#define SCALE	1000ULL
+#define MB	1000000ULL
+#define LATENCY	(700 * SCALE)
+#define MB_NS	(10000 * SCALE)	/* of 10^6 bytes over both */
+
+FIXTURE(pace) {
+	struct vft_domain dom;
+	int fd[4];
+};
+
+FIXTURE_SETUP(pace)
+{
+	int i;
+
+	ASSERT_EQ(0, vft_domain_create(&self->dom, 4, NULL));
+	for (i = 0; i < 4; i++)
+		self->fd[i] = vft_join(&self->dom, i);
+}
+
+FIXTURE_TEARDOWN_PARENT(pace)
+{
+	EXPECT_EQ(0, vft_domain_end(&self->dom));
+}
+
+static int shape(const struct vft_domain *dom, uint64_t scale)
+{
+	int ret = vft_domain_set(dom, VFAB_A_SHAPE_SCALE, scale);
+
+	return ret ? ret : vft_domain_set(dom, VFAB_A_SHAPE, 1);
+}
+
+/* When @bytes are there, and when that was asked: between @before and @after */
+struct asked {
+	uint64_t before, at, after, bytes;
+	int ret;
+};
+
+static struct asked ask(int fd, uint32_t rank, uint32_t flags, uint64_t bytes)
+{
+	struct asked a = { .bytes = bytes };
+
+	a.before = vft_now();
+	a.ret = vft_pace(fd, rank, flags, &a.bytes, &a.at);
+	a.after = vft_now();
+	return a;
+}
+
+/* It takes @ns, from when it was asked on */
+#define EXPECT_TAKES(ns, what) do {						\
+	struct asked __a = (what);						\
+										\
+	EXPECT_EQ(0, __a.ret);							\
+	EXPECT_LE(__a.before + (ns), __a.at);					\
+	EXPECT_GE(__a.after + (ns), __a.at);					\
+} while (0)
+
+TEST_F(pace, off)
+{
+	struct asked a = ask(self->fd[0], 1, 0, MB);
+
+	EXPECT_EQ(0, a.ret);
+	EXPECT_EQ(0, a.at);
+	EXPECT_EQ(MB, a.bytes);
+	EXPECT_EQ(0, vft_view(self->fd[0])->shape);
+	EXPECT_EQ(0, vft_domain_get(&self->dom, VFAB_A_SHAPE));
+	EXPECT_EQ(1, vft_domain_get(&self->dom, VFAB_A_SHAPE_SCALE));
+}
+
+TEST_F(pace, on_and_off)
+{
+	const struct vfab_view *view = vft_view(self->fd[0]);
+	struct asked a;
+	int fd;
+
+	ASSERT_EQ(0, shape(&self->dom, SCALE));
+	EXPECT_EQ(SCALE, view->shape);
+	EXPECT_EQ(1, vft_domain_get(&self->dom, VFAB_A_SHAPE));
+	EXPECT_EQ(SCALE, vft_domain_get(&self->dom, VFAB_A_SHAPE_SCALE));
+	/* also for who comes later */
+	close(self->fd[3]);
+	fd = vft_join(&self->dom, 3);
+	EXPECT_EQ(SCALE, vft_view(fd)->shape);
+	a = ask(self->fd[0], 1, 0, MB);
+	EXPECT_TAKES(MB_NS + LATENCY, a);
+	/* another scale; what was reserved before is forgotten */
+	ASSERT_EQ(0, vft_domain_set(&self->dom, VFAB_A_SHAPE_SCALE, 1));
+	EXPECT_EQ(1, view->shape);
+	a = ask(self->fd[0], 1, 0, MB);
+	EXPECT_TAKES((MB_NS + LATENCY) / SCALE, a);
+	ASSERT_EQ(0, vft_domain_set(&self->dom, VFAB_A_SHAPE, 0));
+	EXPECT_EQ(0, view->shape);
+	EXPECT_EQ(0, ask(self->fd[0], 1, 0, MB).at);
+}
+
+TEST_F(pace, first_come_first_served)
+{
+	struct asked a, b;
+
+	ASSERT_EQ(0, shape(&self->dom, SCALE));
+	a = ask(self->fd[0], 1, 0, MB);
+	EXPECT_TAKES(MB_NS + LATENCY, a);
+	b = ask(self->fd[0], 1, 0, 2 * MB);
+	EXPECT_EQ(a.at + 2 * MB_NS, b.at);
+	/* another way to the same place stands behind it, and is said to wait */
+	EXPECT_EQ(0, vft_counter(&self->dom, -1, 0, 1, VFAB_COUNTER_PORT_XMIT_WAIT));
+	a = ask(self->fd[2], 1, 0, MB);
+	EXPECT_EQ(b.at + MB_NS, a.at);
+	EXPECT_LT(2 * MB_NS, vft_counter(&self->dom, -1, 0, 1, VFAB_COUNTER_PORT_XMIT_WAIT));
+	EXPECT_GT(3 * MB_NS + 1, vft_counter(&self->dom, -1, 0, 1, VFAB_COUNTER_PORT_XMIT_WAIT));
+	EXPECT_EQ(0, vft_counter(&self->dom, 2, -1, 0, VFAB_COUNTER_PORT_XMIT_WAIT));
+	/* other links and the other direction are free */
+	EXPECT_TAKES(MB_NS + LATENCY, ask(self->fd[3], 2, 0, MB));
+	EXPECT_TAKES(MB_NS + LATENCY, ask(self->fd[1], 0, 0, MB));
+	EXPECT_EQ(0, vft_counter_clear(&self->dom, -1, -1, -1));
+	EXPECT_EQ(0, vft_counter(&self->dom, -1, 0, 1, VFAB_COUNTER_PORT_XMIT_WAIT));
+}
+
+TEST_F(pace, both_directions)
+{
+	struct asked a, b;
+
+	ASSERT_EQ(0, shape(&self->dom, SCALE));
+	/* a get takes the links that the peer's put takes */
+	a = ask(self->fd[0], 1, VFAB_PACE_GET, MB);
+	EXPECT_TAKES(MB_NS + LATENCY, a);
+	b = ask(self->fd[1], 0, 0, MB);
+	EXPECT_EQ(a.at + MB_NS, b.at);
+	EXPECT_TAKES(MB_NS + LATENCY, ask(self->fd[0], 1, 0, MB));
+}
+
+TEST_F(pace, half_rate)
+{
+	struct vft_req req;
+
+	vft_link_req(&req, &self->dom, 1, 0, -1);
+	vft_put_u32(&req, VFAB_A_RATE, 25000);
+	ASSERT_EQ(0, vft_call(vft_nl(), &req, NULL, NULL));
+	ASSERT_EQ(0, shape(&self->dom, SCALE));
+	/* as the view says: 75000 of 100000 */
+	EXPECT_EQ(75000, vft_view(self->fd[0])->peer[1].rate);
+	EXPECT_TAKES(MB_NS * 4 / 3 + LATENCY, ask(self->fd[0], 1, 0, MB));
+	EXPECT_TAKES(MB_NS + LATENCY, ask(self->fd[2], 3, 0, MB));
+	/* and one plane alone */
+	ASSERT_EQ(0, vft_link(&self->dom, 3, 0, false));
+	EXPECT_TAKES(2 * MB_NS + LATENCY, ask(self->fd[3], 2, 0, MB));
+}
+
+TEST_F(pace, bounded)
+{
+	uint64_t end = 0, first = 0, granted = 0;
+	struct asked a;
+	int i;
+
+	ASSERT_EQ(0, shape(&self->dom, SCALE));
+	/* a tenth of a second in one call */
+	a = ask(self->fd[0], 1, 0, 1ULL << 30);
+	EXPECT_EQ(10 * MB, a.bytes);
+	EXPECT_TAKES(10 * MB_NS + LATENCY, a);
+	first = a.before;
+	for (i = 0; i < 200; i++) {
+		a = ask(self->fd[0], 1, 0, 1ULL << 30);
+		ASSERT_EQ(0, a.ret);
+		granted += a.bytes;
+		if (!a.bytes)
+			break;
+		end = a.at;
+	}
+	/* ten seconds ahead, and then not before it is nearer again */
+	EXPECT_GT(105, i);
+	EXPECT_LT(95, i);
+	EXPECT_LE(end - 10 * VFT_SEC - LATENCY, a.at);
+	EXPECT_GE(end - 10 * VFT_SEC, a.at);
+	EXPECT_GT(first + 12 * VFT_SEC, end);
+	/* it is this endpoint's own limit */
+	EXPECT_EQ(MB, ask(self->fd[1], 0, 0, MB).bytes);
+	EXPECT_TAKES(MB_NS + LATENCY, ask(self->fd[2], 3, 0, MB));
+	/* however slow, some progress */
+	ASSERT_EQ(0, shape(&self->dom, 1000000));
+	EXPECT_EQ(10000, ask(self->fd[2], 3, 0, 1ULL << 30).bytes);
+}
+
+TEST_F(pace, refusals)
+{
+	struct vfab_pace p = { .rank = 1, .bytes = MB };
+	struct vfab_pace bad;
+	int fd;
+
+#define REFUSED(err, change) do {						\
+	bad = p;								\
+	bad.change;								\
+	EXPECT_IOCTL_FAILS(err, self->fd[0], VFAB_IOC_PACE, &bad);		\
+} while (0)
+	ASSERT_EQ(0, shape(&self->dom, SCALE));
+	REFUSED(EINVAL, rank = 4);
+	REFUSED(EINVAL, rank = 0);
+	REFUSED(EINVAL, bytes = 0);
+	REFUSED(EINVAL, bytes = (16ULL << 30) + 1);
+	REFUSED(EOPNOTSUPP, flags = 2);
+	fd = vft_open(&self->dom, 0);
+	EXPECT_IOCTL_FAILS(ENOTCONN, fd, VFAB_IOC_PACE, &p);
+	close(fd);
+	ASSERT_EQ(0, vft_link(&self->dom, 1, -1, false));
+	EXPECT_IOCTL_FAILS(EHOSTUNREACH, self->fd[0], VFAB_IOC_PACE, &p);
+	ASSERT_EQ(0, vft_link(&self->dom, 1, -1, true));
+	ASSERT_EQ(0, vft_partition_create(&self->dom, 1, NULL, 1, 1));
+	EXPECT_IOCTL_FAILS(EACCES, self->fd[0], VFAB_IOC_PACE, &p);
+	vft_detach(self->fd[0]);
+	EXPECT_IOCTL_FAILS(ENODEV, self->fd[0], VFAB_IOC_PACE, &p);
+}
+
+TEST_HARNESS_MAIN
