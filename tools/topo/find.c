@@ -43,44 +43,58 @@ static void near_program(const char *below, char *dir, size_t size)
 		*dir = 0;
 }
 
-/* The @i-th directory that may hold profiles; it may be "" or not be there. */
-static bool profile_dir(unsigned int i, char *dir, size_t size)
+static const struct places profiles = {
+	.what = "profile",
+	.env = "VFAB_PROFILE_PATH",
+	.installed = "../share/vfabric/profiles",
+	.built = "profiles",
+	.fixed = TOPO_PROFILE_DIR,
+};
+
+/* The @i-th directory that may hold them; it may be "" or not be there. */
+static bool place(const struct places *p, unsigned int i, char *dir, size_t size)
 {
-	const char *list = secure_getenv("VFAB_PROFILE_PATH");
+	const char *list = secure_getenv(p->env);
 
 	if (list && *list)
 		return list_part(list, i, dir, size);
 	switch (i) {
 	case 0:
-		near_program("../share/vfabric/profiles", dir, size);
+		near_program(p->installed, dir, size);
 		return true;
 	case 1:
-		near_program("profiles", dir, size);
+		near_program(p->built, dir, size);
 		return true;
 	case 2:
-		snprintf(dir, size, "%s", TOPO_PROFILE_DIR);
+		snprintf(dir, size, "%s", p->fixed);
 		return true;
 	default:
 		return false;
 	}
 }
 
-int find_profile(struct load *l, const char *name, char *path, size_t size)
+int find_named(struct load *l, const struct places *p, const char *name, char *path,
+	       size_t size)
 {
 	char dir[PATH_MAX];
 	unsigned int i;
 
 	if (!is_name(name))
 		return fail(l, -ENOENT, 0,
-			    "\"%s\" is no name of a profile: 'vfabctl profile list' shows them",
-			    quoted(name));
-	for (i = 0; profile_dir(i, dir, sizeof(dir)); i++)
+			    "\"%s\" is no name of a %s: 'vfabctl %s list' shows them",
+			    quoted(name), p->what, p->what);
+	for (i = 0; place(p, i, dir, sizeof(dir)); i++)
 		if (*dir && (size_t)snprintf(path, size, "%s/%s" SUFFIX, dir, name) < size &&
 		    !access(path, F_OK))
 			return 0;
 	return fail(l, -ENOENT, 0,
-		    "there is no profile \"%s\": 'vfabctl profile list' shows those that are found, VFAB_PROFILE_PATH says where else to look",
-		    quoted(name));
+		    "there is no %s \"%s\": 'vfabctl %s list' shows those that are found, %s says where else to look",
+		    p->what, quoted(name), p->what, p->env);
+}
+
+int find_profile(struct load *l, const char *name, char *path, size_t size)
+{
+	return find_named(l, &profiles, name, path, size);
 }
 
 /* Up to a limit, so that a pipe or device may be named as well. */
@@ -158,7 +172,7 @@ static int add_names(const char *dir, char **names, int n)
 	return n;
 }
 
-int topo_profile_names(char ***names)
+int find_names(const struct places *p, char ***names)
 {
 	char dir[PATH_MAX];
 	int n = 0, kept = 0, i;
@@ -167,7 +181,7 @@ int topo_profile_names(char ***names)
 	*names = calloc(MAX_NAMES + 1, sizeof(**names));
 	if (!*names)
 		return -ENOMEM;
-	for (d = 0; profile_dir(d, dir, sizeof(dir)); d++)
+	for (d = 0; place(p, d, dir, sizeof(dir)); d++)
 		n = add_names(dir, *names, n);
 	qsort(*names, n, sizeof(**names), compare);
 	for (i = 0; i < n; i++) {
@@ -178,6 +192,11 @@ int topo_profile_names(char ***names)
 	}
 	(*names)[kept] = NULL;
 	return kept;
+}
+
+int topo_profile_names(char ***names)
+{
+	return find_names(&profiles, names);
 }
 
 void topo_names_free(char **names)

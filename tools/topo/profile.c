@@ -363,7 +363,10 @@ static int read_member(struct load *l, struct doc *d, const struct node *k)
 static int read_text(struct load *l, struct doc *d, const void *text, size_t len,
 		     unsigned int depth)
 {
-	struct node *root = yaml_parse(l, &d->arena, text, len);
+	static const struct yaml_kind kind = {
+		"topology", "\"generator:\", \"profile:\" or \"links:\"",
+	};
+	struct node *root = yaml_parse(l, &d->arena, &kind, text, len);
 	const struct node *k;
 
 	if (!root || read_kind(l, d, root, depth))

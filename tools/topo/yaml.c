@@ -6,7 +6,8 @@
  * refused as soon as it exceeds it, before more is read.
  */
 #include <yaml.h>
-#include "topo_int.h"
+#include <string.h>
+#include "yaml_tree.h"
 
 /**
  * struct tree - where the parser is
@@ -15,6 +16,7 @@
  */
 struct tree {
 	struct load *l;
+	const struct yaml_kind *kind;
 	struct arena *a;
 	struct node *root;
 	struct node *open[MAX_DEPTH];
@@ -151,7 +153,8 @@ static int event(struct tree *t, const yaml_event_t *e)
 	case YAML_DOCUMENT_START_EVENT:
 		if (t->root)
 			return fail(t->l, -EINVAL, line,
-				    "a second document begins here: one file is one topology");
+				    "a second document begins here: one file is one %s",
+				    t->kind->one);
 		return 0;
 	default:
 		return 0;
@@ -168,10 +171,10 @@ static int not_yaml(struct load *l, const yaml_parser_t *p)
 	return fail(l, -EINVAL, p->problem_mark.line + 1, "this is not YAML: %s", p->problem);
 }
 
-/* The root, which is a map; or NULL. */
-struct node *yaml_parse(struct load *l, struct arena *a, const void *text, size_t len)
+struct node *yaml_parse(struct load *l, struct arena *a, const struct yaml_kind *kind,
+			const void *text, size_t len)
 {
-	struct tree t = { .l = l, .a = a };
+	struct tree t = { .l = l, .kind = kind, .a = a };
 	yaml_event_type_t type;
 	yaml_parser_t parser;
 	yaml_event_t e;
@@ -201,8 +204,7 @@ struct node *yaml_parse(struct load *l, struct arena *a, const void *text, size_
 	} while (type != YAML_STREAM_END_EVENT && !l->code);
 	yaml_parser_delete(&parser);
 	if (!l->code && (!t.root || t.root->kind != MAP))
-		fail(l, -EINVAL, 1,
-		     "this is no map: begin with \"generator:\", \"profile:\" or \"links:\"");
+		fail(l, -EINVAL, 1, "this is no map: begin with %s", kind->begin);
 	return l->code ? NULL : t.root;
 }
 
