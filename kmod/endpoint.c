@@ -354,6 +354,8 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h)
 	if (ep->part)
 		list_for_each_entry(peer, &ep->part->holders, part_node)
 			vf_change_pair(chg, peer, h->rank);
+	/* A domain's end calls this 1024 times, for 1023 peers and fewer. */
+	cond_resched();
 }
 
 /* After the commit's unmapping: let go of all that the endpoint had. */
@@ -366,12 +368,14 @@ void vf_holder_drain(struct vf_holder *h)
 	list_for_each_entry_safe(win, next, &h->windows, node) {
 		vf_window_unlink(win);
 		vf_window_put(win);
+		cond_resched();
 	}
 	while ((node = rb_first(&h->imports))) {
 		struct vf_import *im = rb_entry(node, struct vf_import, node);
 
 		vf_import_unlink(im);
 		vf_import_put(im);
+		cond_resched();
 	}
 	vf_doorbell_unbind_all(h);
 }
