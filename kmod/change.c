@@ -276,7 +276,7 @@ static void vf_change_moved(struct vf_change *chg, struct vf_holder *h)
 		ep->part->held++;
 		ep->part->lossy = true;
 	} else {
-		WRITE_ONCE(h->view->loss, ++chg->dom->loss_seq);
+		vf_view_loss(h, ++chg->dom->loss_seq);
 	}
 	WRITE_ONCE(h->view->partition,
 		   ep->part ? ep->part->id : VFAB_PARTITION_NONE);
@@ -366,7 +366,7 @@ static void vf_publish_loss(struct vf_change *chg)
 		part->lossy = false;
 		part->loss = ++dom->loss_seq;
 		list_for_each_entry(h, &part->holders, part_node) {
-			WRITE_ONCE(h->view->loss, part->loss);
+			vf_view_loss(h, part->loss);
 			vf_change_tell(chg, h);
 		}
 	}

@@ -23,10 +23,9 @@ static void vf_arm(struct vf_holder *h, u32 vector, int delta)
 {
 	u64 *word = h->bell->vmem + PAGE_SIZE + vector * VFAB_BELL_STRIDE;
 
-	spin_lock(&h->lock);
+	lockdep_assert_held(&h->wq.lock);
 	h->armed[vector] += delta;
 	WRITE_ONCE(*word, !!h->armed[vector]);
-	spin_unlock(&h->lock);
 }
 
 /* May @h ring @rank now? Under RCU. */
@@ -36,9 +35,12 @@ static int vf_ring_target(struct vf_holder *h, u32 rank, struct vf_holder **peer
 
 	if (READ_ONCE(h->state) != VF_HOLDER_ATTACHED)
 		return READ_ONCE(h->state) == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
-	ret = vf_reach(h->dom, h->rank, rank);
-	if (ret)
-		return ret;
+	/* A change takes it from the view before it waits for vf_srcu */
+	if (READ_ONCE(h->view->peer[rank].state) != VFAB_PEER_HELD) {
+		ret = vf_reach(h->dom, h->rank, rank);
+		if (ret)
+			return ret;
+	}
 	*peer = rcu_dereference(h->dom->eps[rank].holder);
 	if (!*peer)
 		return -EHOSTUNREACH;
@@ -92,7 +94,7 @@ static int vf_wait_once(struct vf_holder *h, struct vfab_wait *a,
 {
 	if (READ_ONCE(h->state) != VF_HOLDER_ATTACHED)
 		return -ENODEV;
-	a->loss = READ_ONCE(h->view->loss);
+	a->loss = smp_load_acquire(&h->loss);	/* see vf_view_loss() */
 	a->count = READ_ONCE(*vf_count(h, a->vector));
 	if (a->loss != loss)
 		a->reason = VFAB_WAIT_LOSS;
@@ -116,14 +118,17 @@ int vf_doorbell_wait(struct vf_holder *h, struct vfab_wait *a)
 	if (READ_ONCE(h->state) == VF_HOLDER_NEW)
 		return -ENOTCONN;
 	atomic64_inc(&h->wait_calls);
+	spin_lock_irq(&h->wq.lock);
 	vf_arm(h, a->vector, 1);
+	__add_wait_queue(&h->wq, &wait);
+	/*
+	 * The full barrier in here orders the armed word before the count. The
+	 * ringer stores the count, fences, loads the armed word: it sees us
+	 * armed and calls RING, or we see its count.
+	 */
+	set_current_state(TASK_INTERRUPTIBLE);
+	spin_unlock_irq(&h->wq.lock);
 	for (;;) {
-		/*
-		 * The full barrier in here orders the armed word before the
-		 * count. The ringer stores the count, fences, loads the armed
-		 * word: it sees us armed and calls RING, or we see its count.
-		 */
-		prepare_to_wait(&h->wq, &wait, TASK_INTERRUPTIBLE);
 		ret = vf_wait_once(h, a, count, loss);
 		if (ret != -EAGAIN)
 			break;
@@ -140,9 +145,13 @@ int vf_doorbell_wait(struct vf_holder *h, struct vfab_wait *a)
 		ret = vf_wait_once(h, a, count, loss);
 		if (ret != -EAGAIN)
 			break;
+		prepare_to_wait(&h->wq, &wait, TASK_INTERRUPTIBLE);
 	}
-	finish_wait(&h->wq, &wait);
+	__set_current_state(TASK_RUNNING);
+	spin_lock_irq(&h->wq.lock);
+	list_del_init(&wait.entry);
 	vf_arm(h, a->vector, -1);
+	spin_unlock_irq(&h->wq.lock);
 	return ret;
 }
 
@@ -162,7 +171,9 @@ static void vf_eventfd_swap(struct vf_holder *h, u32 vector, struct vf_eventfd *
 	lockdep_assert_held(&h->dom->lock);
 	old = rcu_replace_pointer(h->eventfd[vector], efd,
 				  lockdep_is_held(&h->dom->lock));
+	spin_lock_irq(&h->wq.lock);
 	vf_arm(h, vector, !!efd - !!old);
+	spin_unlock_irq(&h->wq.lock);
 	if (old)
 		call_rcu(&old->rcu, vf_eventfd_free);
 }

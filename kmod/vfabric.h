@@ -16,8 +16,8 @@
  *			but for the memory of a page table
  *   i_mmap_rwsem	by unmap_mapping_range(), under domain->lock
  *   vf_registry	mutex: ids, names and minors; leaf
- *   holder->lock	spinlock: the tree of imports, the event queue, armed
- *			counts; leaf
+ *   holder->lock	spinlock: the tree of imports, the event queue; leaf
+ *   holder->wq.lock	spinlock, interrupts off: who waits, armed counts; leaf
  *   vf_users		spinlock: per-user accounting; leaf
  *
  * synchronize_srcu(&vf_srcu) runs under domain->lock: a reader of vf_srcu
@@ -371,11 +371,12 @@ struct vf_holder {
 	atomic64_t wait_calls;
 
 	wait_queue_head_t wq;		/* WAIT, LOOKUP, read, poll, faults */
+	u64 loss;			/* as in the view, see vf_view_loss() */
+	u32 armed[VFAB_VECTORS];	/* under wq.lock */
 	struct mutex file_lock;		/* read() and ATTACH, one at a time */
 
 	spinlock_t lock;		/* what follows, up to tgid */
 	struct rb_root imports;
-	u32 armed[VFAB_VECTORS];
 	struct vf_eventfd __rcu *eventfd[VFAB_VECTORS];
 	struct vf_event *events;	/* VF_EVENTS of them */
 	u32 ev_head, ev_tail;		/* readable: head <= i < tail */
@@ -555,6 +556,7 @@ void vf_view_fill(struct vf_holder *h);
 bool vf_view_set(struct vf_holder *h, u32 rank, u32 state,
 		 const struct vf_route *r, bool lost, bool revoked);
 extern const struct vf_route vf_no_route;
+void vf_view_loss(struct vf_holder *h, u64 loss);
 void vf_view_end(struct vf_holder *h);
 size_t vf_view_bytes(const struct vf_domain *dom);
 

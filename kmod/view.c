@@ -24,6 +24,16 @@ int vf_view_create(struct vf_holder *h)
 	return 0;
 }
 
+/*
+ * The loss generation. Whom WAIT gives a new one finds it in the view: the
+ * release pairs with vf_wait_once()'s acquire.
+ */
+void vf_view_loss(struct vf_holder *h, u64 loss)
+{
+	WRITE_ONCE(h->view->loss, loss);
+	smp_store_release(&h->loss, loss);
+}
+
 /* Everything about a holder that is just being attached; nobody reads yet. */
 void vf_view_fill(struct vf_holder *h)
 {
@@ -36,7 +46,7 @@ void vf_view_fill(struct vf_holder *h)
 	v->world = dom->topo.world;
 	v->rank = h->rank;
 	v->partition = part->id;
-	v->loss = part->loss;
+	vf_view_loss(h, part->loss);
 	v->shape = dom->shape ? dom->shape_scale : 0;
 	for (i = 0; i < v->world; i++) {
 		struct vf_route route = { .paths = vf_vertex_ports(&dom->topo, i) };
@@ -98,5 +108,5 @@ void vf_view_end(struct vf_holder *h)
 	for (i = 0; i < h->view->world; i++)
 		vf_view_set(h, i, VFAB_PEER_UNREACHABLE, &vf_no_route, i != h->rank &&
 			    h->view->peer[i].state == VFAB_PEER_HELD, false);
-	WRITE_ONCE(h->view->loss, ++h->dom->loss_seq);
+	vf_view_loss(h, ++h->dom->loss_seq);
 }
