@@ -24,13 +24,11 @@ int vf_view_create(struct vf_holder *h)
 	return 0;
 }
 
-/*
- * The loss generation. Whom WAIT gives a new one finds it in the view: the
- * release pairs with vf_wait_once()'s acquire.
- */
+/* The loss generation: whom WAIT gives a new one finds it in the view. */
 void vf_view_loss(struct vf_holder *h, u64 loss)
 {
 	WRITE_ONCE(h->view->loss, loss);
+	/* Pairs with vf_wait_once()'s acquire */
 	smp_store_release(&h->loss, loss);
 }
 
