@@ -52,6 +52,46 @@ static uint32_t slowest(const struct vfab_comm *c)
 	return who;
 }
 
+static int pace_stop(void *arg)
+{
+	struct vfab_comm *c = arg;
+	uint64_t now = vfabi_now();
+	int ret;
+
+	if (!c->deadline)
+		c->deadline = vfabi_deadline(c->timeout);
+	if (now < c->look_at && now < c->deadline)
+		return 0;
+	c->look_at = now + COMM_SLICE / 10;
+	ret = comm_check(c, -1);
+	if (!ret && now >= c->deadline)
+		ret = comm_fail(c, ETIMEDOUT, slowest(c));
+	return ret;
+}
+
+struct vfabi_pace comm_pace(struct vfab_comm *c)
+{
+	return (struct vfabi_pace){ .ep = c->ep, .stop = pace_stop, .arg = c };
+}
+
+/* Why there is no route to @rank, the view tells a moment later. */
+int comm_paced(struct vfab_comm *c, int ret, uint32_t rank)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	int k, why;
+
+	if (!ret || c->err)
+		return ret;
+	for (k = 0; k < 100; k++) {
+		why = comm_check(c, -1);
+		if (why)
+			return why;
+		nanosleep(&ms, NULL);
+	}
+	return comm_fail(c, ret == -EHOSTUNREACH || ret == -EACCES ? ECONNRESET : -ret,
+			 rank);
+}
+
 static int doze(struct vfab_comm *c, const struct peer *p, uint64_t seq)
 {
 	uint64_t count, loss, until, now;
@@ -104,39 +144,53 @@ static void publish(struct vfab_comm *c, uint64_t seq)
 	__atomic_store_n(&c->mine->seq, seq, __ATOMIC_RELEASE);
 }
 
-static int ring(struct vfab_comm *c, uint32_t i)
+static int ring_one(struct vfab_comm *c, uint32_t i)
 {
-	int ret = vfab_ring(c->ep, c->peer[i].rank, COMM_VECTOR);
-	const struct timespec ms = { .tv_nsec = 1000000 };
-	int k, why;
+	int ret = vfabi_ring(c->ep, c->peer[i].rank, COMM_VECTOR);
+	int why;
 
 	switch (ret) {
 	case 0:
 		return 0;
 	case -EHOSTUNREACH:
 	case -EACCES:
-		/* The route goes first, then the view says who was lost. */
-		for (k = 0; k < 100; k++) {
-			why = comm_check(c, -1);
-			if (why)
-				return why;
-			nanosleep(&ms, NULL);
-		}
-		return comm_fail(c, ECONNRESET, c->peer[i].rank);
+		return comm_paced(c, ret, c->peer[i].rank);
 	}
 	why = comm_check(c, -1);
 	return why ? why : comm_fail(c, -ret, c->peer[i].rank);
 }
 
+/* Rings that are on their way at the same time */
+static int ring(struct vfab_comm *c, uint32_t first, uint32_t end)
+{
+	struct vfabi_pace p;
+	uint32_t i;
+	int ret = 0;
+
+	if (vfabi_paced(c->ep)) {
+		p = comm_pace(c);
+		for (i = first; i < end && !ret; i++)
+			ret = comm_paced(c, vfabi_reserve(&p, c->peer[i].rank, VFABI_PUT,
+							  VFAB_RING_BYTES),
+					 c->peer[i].rank);
+		if (!ret)
+			ret = vfabi_arrive(&p);
+	}
+	for (i = first; i < end && !ret; i++)
+		ret = ring_one(c, i);
+	return ret;
+}
+
 /* log2(size) rounds; in each, all ranks hear from one that is farther away. */
 static int dissemination(struct vfab_comm *c)
 {
-	uint32_t d, n = c->size;
+	uint32_t d, to, n = c->size;
 	int ret = 0;
 
 	for (d = 1; d < n && !ret; d <<= 1) {
 		publish(c, ++c->seq);
-		ret = ring(c, (c->index + d) % n);
+		to = (c->index + d) % n;
+		ret = ring(c, to, to + 1);
 		if (!ret)
 			ret = await(c, (c->index + n - d) % n, c->seq);
 	}
@@ -162,7 +216,7 @@ static int tree(struct vfab_comm *c)
 		uint32_t parent = (c->index - 1) / FANOUT;
 
 		publish(c, c->seq + 1);
-		ret = ring(c, parent);
+		ret = ring(c, parent, parent + 1);
 		if (!ret)
 			ret = await(c, parent, c->seq + 2);
 		if (ret)
@@ -170,12 +224,7 @@ static int tree(struct vfab_comm *c)
 	}
 	c->seq += 2;
 	publish(c, c->seq);
-	for (i = first; i < end; i++) {
-		ret = ring(c, i);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return ring(c, first, end);
 }
 
 int comm_barrier(struct vfab_comm *c)

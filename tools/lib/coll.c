@@ -71,20 +71,67 @@ static size_t share(const struct vfab_comm *c, uint32_t i, size_t len,
 	return len - *from < each ? len - *from : each;
 }
 
+/* What a step reads of each: all of @len, or only that rank's share of it. */
+struct reads {
+	size_t len;
+	bool shares;
+	struct vfabi_pace pace;
+};
+
+static size_t read_of(const struct vfab_comm *c, const struct reads *r, uint32_t i)
+{
+	size_t from;
+
+	return r->shares ? share(c, i, r->len, &from) : r->len;
+}
+
+/* Before it: all of it is on its way at the same time. */
+static int reads_begin(struct vfab_comm *c, struct reads *r)
+{
+	uint32_t i;
+	int ret = 0;
+
+	r->pace = comm_pace(c);
+	if (!vfabi_paced(c->ep))
+		return 0;
+	for (i = 0; i < c->size && !ret; i++)
+		ret = comm_paced(c, vfabi_reserve(&r->pace, c->peer[i].rank, VFABI_GET,
+						  read_of(c, r, i)), c->peer[i].rank);
+	return ret;
+}
+
+/* After it: when it has arrived, was it all real? Then it counts. */
+static int reads_end(struct vfab_comm *c, struct reads *r, unsigned int slot)
+{
+	uint32_t i;
+	int ret;
+
+	ret = vfabi_arrive(&r->pace);
+	if (!ret)
+		ret = comm_check(c, slot);
+	for (i = 0; i < c->size && !ret; i++)
+		vfabi_count(c->ep, c->peer[i].rank, VFABI_GET, read_of(c, r, i));
+	return ret;
+}
+
 static int one_shot(struct vfab_comm *c, const struct job *j, char *out,
 		    size_t len)
 {
+	struct reads all = { .len = len };
 	int ret = comm_barrier(c);
 
+	if (!ret)
+		ret = reads_begin(c, &all);
 	if (ret)
 		return ret;
 	reduce(c, j, out, 0, len);
-	return comm_check(c, j->slot);
+	return reads_end(c, &all, j->slot);
 }
 
 static int two_shot(struct vfab_comm *c, const struct job *j, char *out,
 		    size_t len)
 {
+	struct reads mine = { 0 }, theirs = { .len = len, .shares = true };
 	size_t from, n;
 	uint32_t i, k;
 	int ret;
@@ -94,10 +141,16 @@ static int two_shot(struct vfab_comm *c, const struct job *j, char *out,
 		return ret;
 	/* Of its own slot, a rank alone reads its share: the result goes there. */
 	n = share(c, c->index, len, &from);
+	mine.len = n;
+	ret = reads_begin(c, &mine);
+	if (ret)
+		return ret;
 	reduce(c, j, (char *)c->peer[c->index].slot[j->slot] + from, from, n);
-	ret = comm_check(c, j->slot);
+	ret = reads_end(c, &mine, j->slot);
 	if (!ret)
 		ret = comm_barrier(c);
+	if (!ret)
+		ret = reads_begin(c, &theirs);
 	if (ret)
 		return ret;
 	for (k = 0; k < c->size; k++) {
@@ -105,7 +158,7 @@ static int two_shot(struct vfab_comm *c, const struct job *j, char *out,
 		n = share(c, i, len, &from);
 		memcpy(out + from, c->peer[i].slot[j->slot] + from, n);
 	}
-	return comm_check(c, j->slot);
+	return reads_end(c, &theirs, j->slot);
 }
 
 static int barrier(struct vfab_comm *c)

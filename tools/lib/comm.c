@@ -452,6 +452,8 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 	c->deadline = vfabi_deadline(timeout);
 	ret = set_group(c, ranks);
 	if (!ret)
+		ret = vfabi_counts(ep);
+	if (!ret)
 		ret = export(c);
 	if (ret) {
 		free(c);

@@ -93,6 +93,14 @@ int comm_check_one(struct vfab_comm *c, const struct peer *p);
 /* barrier.c: the steps of a barrier, without the call around it */
 int comm_barrier(struct vfab_comm *c);
 
+/*
+ * A wait of the current call for what the fabric needs: ends when somebody is
+ * lost or gave up, and at the call's deadline. What vfabi_reserve() and
+ * vfabi_arrive() return breaks the communicator by comm_paced().
+ */
+struct vfabi_pace comm_pace(struct vfab_comm *c);
+int comm_paced(struct vfab_comm *c, int ret, uint32_t rank);
+
 /* acc[i] = acc[i] op src[i] */
 void vfabi_reduce(void *acc, const void *src, size_t count,
 		  enum vfab_type type, enum vfab_op op);

@@ -117,7 +117,14 @@ static void count_stat(uint64_t *stat)
 			 __ATOMIC_RELAXED);
 }
 
-int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
+static int lost(const struct vfab_ep *ep, uint32_t rank)
+{
+	return vfabi_fail(EHOSTUNREACH,
+			  "rank %u was lost: see 'vfabctl endpoint show dom%u/ep%u'",
+			  rank, ep->info.domain, rank);
+}
+
+int vfabi_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 {
 	struct vfab_ring r = { .rank = rank, .vector = vector };
 	struct vfabi_bell *b;
@@ -125,10 +132,9 @@ int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 	char *word;
 	int ret;
 
-	if (rank >= ep->info.world || vector >= VFAB_VECTORS)
-		return vfabi_fail(EINVAL, "doorbell %u of rank %u: there are %u ranks of %u",
-				  vector, rank, ep->info.world, VFAB_VECTORS);
 	ret = bell(ep, rank);
+	if (!ret)
+		ret = vfabi_counts(ep);
 	if (ret)
 		return ret;
 	b = &ep->bells[rank];
@@ -164,10 +170,52 @@ int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 	if (vfabi_ended(ep))
 		return vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
 	if (rank != ep->info.rank && vfabi_lost(ep, rank, losses))
-		return vfabi_fail(EHOSTUNREACH,
-				  "rank %u was lost: see 'vfabctl endpoint show dom%u/ep%u'",
-				  rank, ep->info.domain, rank);
+		return lost(ep, rank);
+	vfabi_count_ring(ep, rank);
 	return 0;
+}
+
+/* Whom a ring that waits is for */
+struct ringing {
+	struct vfab_ep *ep;
+	uint32_t rank;
+	uint32_t losses;
+};
+
+static int ring_stop(void *arg)
+{
+	const struct ringing *r = arg;
+
+	if (vfabi_ended(r->ep))
+		return vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
+	return vfabi_lost(r->ep, r->rank, r->losses) ? lost(r->ep, r->rank) : 0;
+}
+
+static int ring_pace(struct vfab_ep *ep, uint32_t rank)
+{
+	struct ringing r = { ep, rank, vfabi_losses(ep, rank) };
+	struct vfabi_pace p = { .ep = ep, .stop = ring_stop, .arg = &r };
+	int ret = vfabi_reserve(&p, rank, VFABI_PUT, VFAB_RING_BYTES);
+
+	if (!ret)
+		ret = vfabi_arrive(&p);
+	/* Why there is no route, those who map and ring say better */
+	return ret == -EHOSTUNREACH || ret == -EACCES ? 0 : ret;
+}
+
+int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
+{
+	int ret;
+
+	if (rank >= ep->info.world || vector >= VFAB_VECTORS)
+		return vfabi_fail(EINVAL, "doorbell %u of rank %u: there are %u ranks of %u",
+				  vector, rank, ep->info.world, VFAB_VECTORS);
+	if (vfabi_paced(ep) && rank != ep->info.rank) {
+		ret = ring_pace(ep, rank);
+		if (ret)
+			return ret;
+	}
+	return vfabi_ring(ep, rank, vector);
 }
 
 uint64_t vfab_count(const struct vfab_ep *ep, uint32_t vector)

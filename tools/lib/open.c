@@ -305,6 +305,7 @@ int vfab_open(struct vfab_ep **out, const char *domain, uint32_t rank)
 	if (!ep)
 		return vfabi_fail(ENOMEM, "out of memory");
 	pthread_mutex_init(&ep->lock, NULL);
+	pthread_mutex_init(&ep->renewing, NULL);
 	ep->page = sysconf(_SC_PAGESIZE);
 	vfabi_wait_init(ep, how);
 	ret = find(domain, path, sizeof(path), &ep->info);
@@ -329,6 +330,7 @@ unmap:
 close:
 	close(ep->fd);
 free:
+	pthread_mutex_destroy(&ep->renewing);
 	pthread_mutex_destroy(&ep->lock);
 	free(ep);
 	return ret;
@@ -344,10 +346,12 @@ void vfab_close(struct vfab_ep *ep)
 		if (ep->tombs[i].mem.addr)
 			munmap(ep->tombs[i].mem.addr, ep->tombs[i].mem.size);
 	vfabi_bells_exit(ep);
+	vfabi_counts_unmap(ep);
 	munmap((void *)ep->view, ep->info.view_bytes);
 	/* A forked child may hold the file open: end the endpoint by name. */
 	ioctl(ep->fd, VFAB_IOC_DETACH);
 	close(ep->fd);
+	pthread_mutex_destroy(&ep->renewing);
 	pthread_mutex_destroy(&ep->lock);
 	free(ep);
 }

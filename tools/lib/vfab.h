@@ -129,6 +129,8 @@ int vfab_fd(const struct vfab_ep *ep);
  * @cookie: of the import
  * @rank: the owner
  * @access: VFAB_ACCESS_*
+ * @loss: enum vfab_loss
+ * @known: the library's, as is what follows
  */
 struct vfab_mem {
 	void *addr;
@@ -137,6 +139,9 @@ struct vfab_mem {
 	uint64_t cookie;
 	uint32_t rank;
 	uint32_t access;
+	uint32_t loss;
+	uint32_t known;
+	uint64_t fate;
 };
 
 /**
@@ -187,10 +192,39 @@ int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
 int vfab_release(struct vfab_ep *ep, struct vfab_mem *mem);
 
 /**
+ * vfab_put - copy into a mapped window
+ * @mem: from vfab_import() or vfab_window_alloc()
+ * @offset: bytes from the window's first one
+ * @buf: what to copy
+ * @len: how many bytes; 0 does nothing
+ *
+ * Plain stores, and then three things that those alone do not have. The copy is
+ * known to have reached the peer when the call returns 0. Its bytes are
+ * counted, as are those of vfab_get(), vfab_ring() and collectives ("vfabctl
+ * counters"). Where shape is on in the domain ("vfabctl domain set"), the call
+ * takes the time that the route asks for; the peer may see the bytes before it
+ * returns. What goes to a window of one's own passes no link.
+ *
+ * EHOSTUNREACH: the peer was lost meanwhile; what has arrived is not known.
+ * ENOENT: the window has been freed. EACCES: it was imported for reading.
+ * EINVAL: @offset and @len are not within the window. ENODEV: the own endpoint
+ * has ended. With VFAB_LOSS_SIGBUS a loss raises SIGBUS instead, as it would in
+ * memcpy(). The first operation for which bytes are counted maps memory for
+ * that: ENOMEM.
+ */
+int vfab_put(struct vfab_ep *ep, struct vfab_mem *mem, uint64_t offset,
+	     const void *buf, size_t len);
+
+/* Copy from a mapped window; as vfab_put(). On error, @buf is undefined. */
+int vfab_get(struct vfab_ep *ep, struct vfab_mem *mem, uint64_t offset,
+	     void *buf, size_t len);
+
+/**
  * vfab_ring - notify a peer on one of its doorbells
  *
  * Adds one to the doorbell's count; enters the kernel only if somebody sleeps
- * on it, and at the first call for a peer, to map its doorbells.
+ * on it, and at the first call for a peer, to map its doorbells. Where shape is
+ * on in the domain, it rings when 8 bytes would have arrived.
  * EHOSTUNREACH: the peer is lost, the ring may not have arrived. EACCES: it is
  * in another partition. EPERM: it is in another channel. ENODEV: the own endpoint
  * has ended. 0: the ring is in the peer's count.

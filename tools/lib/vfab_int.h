@@ -25,6 +25,7 @@ struct vfab_ep {
 	const struct vfab_view *view;
 	struct vfabi_bell *bells;	/* by rank */
 	pthread_mutex_t lock;		/* of the mapping of bells, of tombs, of found */
+	pthread_mutex_t renewing;	/* of windows, see transfer.c; outer to @lock */
 	struct vfab_lookup found;	/* the last one that found something */
 	int64_t spin;
 	uint32_t yields;
@@ -35,6 +36,8 @@ struct vfab_ep {
 	} tombs[4];			/* see comm.c */
 	unsigned int next_tomb;
 	struct vfab_stats stats;
+	struct vfab_count *counts;	/* by peer; NULL: nothing to count yet */
+	size_t counts_bytes;
 };
 
 /* Remembers the sentence for vfab_strerror() and returns -err. */
@@ -134,5 +137,86 @@ static inline bool vfabi_ended(const struct vfab_ep *ep)
 {
 	return __atomic_load_n(&ep->view->ended, __ATOMIC_ACQUIRE);
 }
+
+/*
+ * Which of a peer's losses and revocations there have been, in one word: what
+ * struct vfab_peer has in two.
+ */
+union vfabi_fate {
+	uint64_t word;
+	struct {
+		uint32_t losses;
+		uint32_t revoked;
+	};
+};
+
+static inline union vfabi_fate vfabi_fate(const struct vfab_ep *ep, uint32_t rank)
+{
+	return (union vfabi_fate){ vfabi_load(&ep->view->peer[rank].losses) };
+}
+
+/* transfer.c: what operations move is counted, and takes its time. */
+
+enum vfabi_way { VFABI_PUT, VFABI_GET };
+
+/* Maps what bytes are counted in, if it is not yet. */
+int vfabi_counts_map(struct vfab_ep *ep);
+void vfabi_counts_unmap(struct vfab_ep *ep);
+
+static inline int vfabi_counts(struct vfab_ep *ep)
+{
+	/* Pairs with the release in vfabi_counts_map() */
+	return __atomic_load_n(&ep->counts, __ATOMIC_ACQUIRE) ? 0 : vfabi_counts_map(ep);
+}
+
+/* Bytes have moved to or from a peer. After vfabi_counts(). */
+static inline void vfabi_count(struct vfab_ep *ep, uint32_t rank, enum vfabi_way way,
+			       size_t bytes)
+{
+	struct vfab_count *c = &ep->counts[rank];
+
+	if (rank == ep->info.rank || !bytes)
+		return;
+	__atomic_fetch_add(way == VFABI_PUT ? &c->put_bytes : &c->get_bytes, bytes,
+			   __ATOMIC_RELAXED);
+	__atomic_fetch_add(way == VFABI_PUT ? &c->put_ops : &c->get_ops, 1,
+			   __ATOMIC_RELAXED);
+}
+
+static inline void vfabi_count_ring(struct vfab_ep *ep, uint32_t rank)
+{
+	if (rank != ep->info.rank)
+		__atomic_fetch_add(&ep->counts[rank].rings, 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * A wait for what the fabric needs: @until is when all that was reserved is
+ * there. Meanwhile @stop is asked every few milliseconds; what it returns other
+ * than 0 ends the wait and is returned.
+ */
+struct vfabi_pace {
+	struct vfab_ep *ep;
+	uint64_t until;
+	int (*stop)(void *arg);
+	void *arg;
+};
+
+static inline bool vfabi_paced(const struct vfab_ep *ep)
+{
+	return __atomic_load_n(&ep->view->shape, __ATOMIC_RELAXED);
+}
+
+/*
+ * Reserve time for bytes to or from a peer, if shape is on; may wait until
+ * there is room for that. 0, what @stop returned, or a negative errno without
+ * a sentence.
+ */
+int vfabi_reserve(struct vfabi_pace *p, uint32_t rank, enum vfabi_way way, size_t bytes);
+
+/* Wait until @until. 0, or what @stop returned. */
+int vfabi_arrive(struct vfabi_pace *p);
+
+/* vfab_ring() when its time has come */
+int vfabi_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector);
 
 #endif

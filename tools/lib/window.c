@@ -176,6 +176,24 @@ static int other_channel(struct vfab_ep *ep, uint64_t handle)
 			  l.rank, where, partition, VFAB_DEV_DIR, file, file);
 }
 
+/*
+ * What the view says of the owner before the window is imported: then whatever
+ * takes the import away shows as a difference. Of a handle that was not looked
+ * up last, the owner is not known before.
+ */
+static bool fate_before(struct vfab_ep *ep, uint64_t handle, uint64_t *fate)
+{
+	uint32_t rank = VFAB_RANK_ANY;
+
+	pthread_mutex_lock(&ep->lock);
+	if (ep->found.handle == handle)
+		rank = ep->found.rank;
+	pthread_mutex_unlock(&ep->lock);
+	if (rank != VFAB_RANK_ANY)
+		*fate = vfabi_fate(ep, rank).word;
+	return rank != VFAB_RANK_ANY;
+}
+
 int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
 		enum vfab_loss loss, struct vfab_mem *mem)
 {
@@ -183,6 +201,8 @@ int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
 		.handle = handle, .access = whole(access), .loss = loss
 	};
 	struct vfab_release r;
+	uint64_t fate = 0;
+	bool known = fate_before(ep, handle, &fate);
 	void *addr;
 	int ret;
 
@@ -204,6 +224,7 @@ int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
 	*mem = (struct vfab_mem) {
 		.addr = addr, .size = i.size, .handle = handle,
 		.cookie = i.cookie, .rank = i.rank, .access = i.access,
+		.loss = loss, .known = known, .fate = fate,
 	};
 	return 0;
 }

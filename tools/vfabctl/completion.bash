@@ -36,7 +36,7 @@ _vfabctl_options() {
 	"domain create")
 		echo --name --size --profile --topology --set --planes --nodes --partitions --rate --latency --uuid --mode --user --group \
 			--peer-death --retry-timeout --mem-limit ;;
-	"domain set")		echo --peer-death --retry-timeout --mem-limit ;;
+	"domain set")		echo shape scale --peer-death --retry-timeout --mem-limit ;;
 	"domain delete"|"channel delete"|"partition deactivate") echo --force ;;
 	"domain wait"|wait*)	echo --for --timeout ;;
 	"partition create")	echo --name --members ;;

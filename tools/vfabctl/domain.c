@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Domains: create, delete, show, set. */
 #include <stdio.h>
+#include <string.h>
 #include "topo.h"
 #include "vfabctl.h"
 
@@ -60,6 +61,9 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 		WORD(peer_death, get32(msg, VFAB_A_PEER_DEATH)));
 	out_uint(c, "retry_timeout", "retry-timeout", get(msg, VFAB_A_RETRY_TIMEOUT));
 	out_text(c, " ms");
+	out_str(c, "shape", "shape", get(msg, VFAB_A_SHAPE) ? "on" : "off");
+	out_uint(c, "shape_scale", get(msg, VFAB_A_SHAPE) ? "scale" : NULL,
+		 get(msg, VFAB_A_SHAPE_SCALE));
 	out_text(c, "\n   ");
 	out_bytes(c, "mem_used", "mem-used", get(msg, VFAB_A_MEM_USED));
 	out_limit(c, "mem_limit", "mem-limit", get(msg, VFAB_A_MEM_LIMIT));
@@ -286,8 +290,36 @@ static int delete(struct ctx *c, int argc, char **argv)
 	return delete_forced(c, argc, argv, VFAB_CMD_DOMAIN_DELETE, ADDR_DOM);
 }
 
+/* What words behind the domain say of shape: on or off, and its scale; or -1 */
+struct shape {
+	int on;
+	int64_t scale;
+};
+
+static void shape_words(struct ctx *c, const char **word, struct shape *s)
+{
+	static const char *const states[] = { "off", "on", NULL };
+
+	s->on = -1;
+	s->scale = -1;
+	for (; *word; word += 2) {
+		if (strcmp(*word, "shape") && strcmp(*word, "scale"))
+			usage(c, "\"%s\" is not something to set: 'shape on', 'shape off', 'scale N', or an option",
+			      escaped(*word));
+		if (!word[1])
+			usage(c, "%s wants a value", *word);
+		if (!strcmp(*word, "shape"))
+			s->on = arg_word(c, "shape", word[1], states);
+		else
+			s->scale = arg_uint(c, "scale", word[1], 1, 1000000);
+	}
+}
+
 static int set(struct ctx *c, int argc, char **argv)
 {
+	const char *pos[6] = { NULL };
+	struct nlmsghdr *req;
+	struct shape shape;
 	struct policy policy = { 0 };
 	const struct opt opts[] = {
 		{ "peer-death", &policy.peer_death, NULL },
@@ -295,15 +327,19 @@ static int set(struct ctx *c, int argc, char **argv)
 		{ "mem-limit", &policy.limit, NULL },
 		{ NULL, NULL, NULL }
 	};
-	const char *pos[1];
 	struct addr a;
 
-	args_parse(c, argc, argv, opts, 1, 1, pos);
+	args_parse(c, argc, argv, opts, 1, 5, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM);
-	if (!policy.peer_death && !policy.retry && !policy.limit)
-		usage(c, "nothing to set: give --peer-death, --retry-timeout or --mem-limit");
+	shape_words(c, pos + 1, &shape);
+	if (!policy.peer_death && !policy.retry && !policy.limit && !pos[1])
+		usage(c, "nothing to set: give shape, --peer-death, --retry-timeout or --mem-limit");
 	policy_check(c, &policy);
-	policy_put(request(c, VFAB_CMD_DOMAIN_SET, &a), &policy);
+	req = request(c, VFAB_CMD_DOMAIN_SET, &a);
+	policy_put(req, &policy);
+	if (shape.on >= 0)
+		mnl_attr_put_u8(req, VFAB_A_SHAPE, shape.on);
+	put_u32(req, VFAB_A_SHAPE_SCALE, shape.scale);
 	return ask(c, NULL, NULL);
 }
 
@@ -343,8 +379,15 @@ const struct verb domain_verbs[] = {
 	{ "show list ls", show, "[D]",
 	  "Show one domain, or all." },
 	{ "set", set,
-	  "D [--peer-death revoke|keep] [--retry-timeout MS] [--mem-limit BYTES]",
-	  "Change a domain: all that is given, or nothing. See create for the options." },
+	  "D [shape on|off] [scale N] [--peer-death revoke|keep] [--retry-timeout MS] [--mem-limit BYTES]",
+	  "Change a domain: all that is given, or nothing. See create for the options.\n"
+	  "\n"
+	  "  shape on   copies, collectives and doorbells of libvfab take the time that\n"
+	  "             rates and latencies of their routes ask for; what a program loads\n"
+	  "             and stores by itself stays as fast as memory\n"
+	  "  shape off  they do not (default)\n"
+	  "  scale N    with shape, N times that time, so that a small machine holds the\n"
+	  "             ratios: 1 to 1000000 (1)" },
 	{ "wait", wait_run, WAIT_ARGS, wait_help },
 	{ NULL, NULL, NULL, NULL }
 };

@@ -22,7 +22,7 @@ struct test {
 	uint32_t killed;	/* how many ranks are to die by SIGKILL */
 };
 
-extern const struct test device_tests[], coll_tests[];
+extern const struct test device_tests[], coll_tests[], transfer_tests[];
 extern const char *domain;	/* that the tests run in */
 extern double bound;		/* seconds that "within a second" may take */
 

@@ -20,6 +20,7 @@ double bound = 5;
 volatile uint32_t *board;
 
 #define BOARD	4096
+#define LISTS	3
 #define LIMIT	100		/* seconds that a test may take */
 
 static char *why;
@@ -137,7 +138,9 @@ static void mend(void)
 {
 	vfabctl("link set %s/sw1 up", domain);
 	vfabctl("link set %s/ep5 up", domain);
+	vfabctl("link set %s/ep0 up", domain);
 	vfabctl("partition set %s/part0 --add 0-7", domain);
+	vfabctl("domain delete paced --force 2>/dev/null");
 }
 
 static bool selected(const char *name, char **names)
@@ -152,7 +155,7 @@ static bool selected(const char *name, char **names)
 
 int main(int argc, char **argv)
 {
-	const struct test *lists[] = { device_tests, coll_tests }, *t;
+	const struct test *lists[] = { device_tests, coll_tests, transfer_tests }, *t;
 	uint32_t i, n = 0, failed = 0;
 	struct vfab_info info;
 
@@ -171,11 +174,11 @@ int main(int argc, char **argv)
 	}
 	why = (char *)board + BOARD;
 	puts("KTAP version 1");
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < LISTS; i++)
 		for (t = lists[i]; t->name; t++)
 			n += selected(t->name, argv + 1);
 	printf("1..%u\n", n);
-	for (n = i = 0; i < 2; i++) {
+	for (n = i = 0; i < LISTS; i++) {
 		for (t = lists[i]; t->name; t++) {
 			double began = now();
 			bool ok;
