@@ -50,6 +50,20 @@ for words in "lat -n 5" "bw -b 8 -e 64 -r 2 --time 1" "doorbell -n 10" \
 	# shellcheck disable=SC2086
 	check "vfabperf $words: output that is lost" unwritten vfabperf $words
 done
+# What cannot be counted and paced says so
+check "vfabperf lat: is plain memory" ends 0 vfabperf lat -n 5 -J "$tmp/lat.json"
+check "vfabperf lat: uncounted, unpaced" grep -q '^# plain loads and stores: uncounted, unpaced$' "$out"
+check "vfabperf lat: also in JSON" jq -e '.config | .bytes == "uncounted" and .time == "unpaced"' "$tmp/lat.json"
+check "vfabperf coll: shape is off" ends 0 vfabperf coll -n 2 barrier -J "$tmp/coll.json"
+check "vfabperf coll: counted, unpaced" grep -q '^# counted, unpaced: shape is off$' "$out"
+vfabctl domain set t shape on scale 10
+check "vfabperf coll: shape is on" ends 0 vfabperf coll -n 2 barrier -J "$tmp/coll.json"
+check "vfabperf coll: counted, paced" grep -q '^# counted, paced: times are 10 times' "$out"
+check "vfabperf coll: also in JSON" jq -e \
+	'.config | .bytes == "counted" and .time == "paced" and .shape_scale == 10' "$tmp/coll.json"
+check "vfabperf bw: shape is on" ends 0 vfabperf bw -b 8 -e 64 -r 2 --time 1
+check "vfabperf bw: unpaced all the same" grep -q 'uncounted, unpaced$' "$out"
+vfabctl domain set t shape off
 check "vfabperf: no such rank" ends 2 vfabperf coll -n 4 barrier
 check "vfabperf: says who it is" grep -q "^vfabperf: rank 3 is not one of the domain's 3" "$err"
 check "vfabperf: no such domain" ends 2 vfabperf lat --domain nobody

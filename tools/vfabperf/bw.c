@@ -296,7 +296,7 @@ int bw_main(int argc, char **argv)
 	};
 	struct option options[OPTIONS];
 	struct bw b = {
-		.run.command = "bw", .from = 64, .to = UINT64_C(64) << 20,
+		.run.command = "bw", .run.raw = true, .from = 64, .to = UINT64_C(64) << 20,
 		.factor = 4, .repeats = 11, .turn_ns = 4e6,
 	};
 	struct options o = { .ntasks = 2 };

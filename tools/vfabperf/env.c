@@ -193,6 +193,13 @@ void env_print(const struct env *e, const struct run *r)
 	if (e->hop_ns)
 		printf("cache-line hop %.0f ns, ", e->hop_ns);
 	printf("memcpy of 1 MiB %.2f GB/s\n", e->memcpy_gbs);
+	if (r->raw)
+		printf("# plain loads and stores: uncounted, unpaced\n");
+	else if (run_paced(r))
+		printf("# counted, paced: times are %u times those of the links\n",
+		       vfab_view(r->ep)->shape);
+	else
+		printf("# counted, unpaced: shape is off\n");
 	if (!strcmp(e->mode, "TCG"))
 		printf("# these are an emulator's times: compare counts and ratios only\n");
 }

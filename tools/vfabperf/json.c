@@ -154,5 +154,8 @@ void json_head(const struct env *e, const struct run *r)
 	json_num("planes", info->planes);
 	json_num("ranks", r->size);
 	json_num("ranks_per_cpu", (double)r->size / e->cpus);
+	json_str("bytes", r->raw ? "uncounted" : "counted");
+	json_str("time", run_paced(r) ? "paced" : "unpaced");
+	json_num("shape_scale", vfab_view(r->ep)->shape);
 	json_end('}');
 }

@@ -212,7 +212,7 @@ int lat_main(int argc, char **argv)
 		{ "warmup", 1, NULL, 'w' }, { NULL, 0, NULL, 0 }
 	};
 	struct option options[OPTIONS];
-	struct lat l = { .run.command = "lat" };
+	struct lat l = { .run.command = "lat", .run.raw = true };
 	struct options o = { .ntasks = 2 };
 	uint64_t from = 8, to = 8, iters = 1000, warmup = 100;
 	int c, ret, mode = -1;

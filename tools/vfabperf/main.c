@@ -258,6 +258,11 @@ bool run_first(const struct run *r)
 	return !r->index;
 }
 
+bool run_paced(const struct run *r)
+{
+	return !r->raw && vfab_view(r->ep)->shape;
+}
+
 int run_failed(const struct run *r, const char *what, int err)
 {
 	fprintf(stderr, "vfabperf: rank %u: %s: %s\n",

@@ -28,6 +28,7 @@ struct run {
 	bool pin;
 	const char *json;
 	bool agreed;		/* all ranks end with the same status */
+	bool raw;		/* plain loads and stores: neither counted nor paced */
 };
 
 /* What each command understands. */
@@ -67,6 +68,8 @@ int run_start(struct run *r, const struct options *o, char **argv);
 int run_end(struct run *r, int status);
 int run_failed(const struct run *r, const char *what, int err);
 bool run_first(const struct run *r);
+/* Do rates and latencies of the domain act on what this command does? */
+bool run_paced(const struct run *r);
 void pin_to(uint32_t index);
 int cpu_count(void);
 
