@@ -124,6 +124,18 @@ static int read_switch(const struct vfab_nl_msg *msg, void *data)
 	return 0;
 }
 
+static int read_object(const struct vfab_nl_msg *msg, void *data)
+{
+	struct tele *t = data;
+	struct tele_object *o = more(&t->objects, &t->nobjects, sizeof(*o));
+
+	if (!o)
+		return -ENOMEM;
+	read_end(msg, VFAB_A_RANK, VFAB_A_SWITCH, VFAB_A_PORT, &o->addr);
+	tele_read_object(msg, o);
+	return 0;
+}
+
 static void put_dom(struct nlmsghdr *req, const struct tele_domref *dom)
 {
 	if (dom && dom->name)
@@ -156,6 +168,7 @@ int tele_read(struct vfab_nl *nl, const struct tele_domref *dom, unsigned int wh
 		{ TELE_EPS, VFAB_CMD_ENDPOINT_GET, read_ep },
 		{ TELE_LINKS, VFAB_CMD_LINK_GET, read_link },
 		{ TELE_SWITCHES, VFAB_CMD_SWITCH_GET, read_switch },
+		{ TELE_OBJECTS, VFAB_CMD_COUNTER_GET, read_object },
 	};
 	struct tele_domref by_id;
 	size_t i;
@@ -174,6 +187,7 @@ int tele_read(struct vfab_nl *nl, const struct tele_domref *dom, unsigned int wh
 		put_dom(vfab_nl_begin(nl, dumps[i].cmd), dom);
 		ret = vfab_nl_dump(nl, dumps[i].cb, t);
 	}
+	tele_sort(t);
 	return ret;
 }
 
@@ -183,6 +197,7 @@ void tele_free(struct tele *t)
 	free(t->eps);
 	free(t->links);
 	free(t->switches);
+	free(t->objects);
 	memset(t, 0, sizeof(*t));
 }
 

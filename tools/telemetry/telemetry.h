@@ -99,7 +99,8 @@ struct tele_counter {
 	unsigned int objects;
 };
 
-#define TELE_COUNTERS	1	/* numbers of counters are below it; 64 at most */
+/* Numbers of counters are below it; 64 at most */
+#define TELE_COUNTERS	(VFAB_COUNTER_EVENTS_DROPPED + 1)
 extern const struct tele_counter tele_counters[TELE_COUNTERS];
 
 /**
@@ -144,6 +145,10 @@ int tele_read(struct vfab_nl *nl, const struct tele_domref *dom, unsigned int wh
 void tele_free(struct tele *t);
 const struct tele_domain *tele_domain(const struct tele *t, uint32_t id);
 
+int tele_by_name(const char *name);
+void tele_read_object(const struct vfab_nl_msg *msg, struct tele_object *o);
+uint64_t tele_key(const struct tele_addr *addr);
+void tele_sort(struct tele *t);
 const struct tele_object *tele_find(const struct tele *t, const struct tele_addr *addr);
 bool tele_has_kind(const struct tele_object *o, enum tele_kind kind);
 
