@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Counters: what is known of each, and which objects have them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "telemetry.h"
@@ -121,6 +122,28 @@ int tele_by_name(const char *name)
 		if (!strcmp(tele_counters[i].name, name))
 			return i;
 	return -1;
+}
+
+/**
+ * tele_metric - the name that Prometheus is given
+ * @text: receives it
+ *
+ * Seconds are the only unit of time there: where @counter has nanoseconds, its
+ * value has to be divided.
+ */
+const char *tele_metric(unsigned int counter, char text[TELE_METRIC])
+{
+	const struct tele_counter *k = &tele_counters[counter];
+
+	snprintf(text, TELE_METRIC, "vfabric_%s%s_total", k->name,
+		 tele_is_time(counter) ? "_seconds" : "");
+	return text;
+}
+
+/* Whether its value is nanoseconds */
+bool tele_is_time(unsigned int counter)
+{
+	return !strcmp(tele_counters[counter].unit, "ns");
 }
 
 /* Adds the counter in @nest; one that a newer module has is passed over. */

@@ -24,6 +24,7 @@
 #include "vfab_nl.h"
 
 #define TELE_COMM	32
+#define TELE_METRIC	64
 #define TELE_ADDR	48	/* "dom2147483647/ep1023/p63" and its NUL */
 
 /**
@@ -145,6 +146,8 @@ int tele_read(struct vfab_nl *nl, const struct tele_domref *dom, unsigned int wh
 void tele_free(struct tele *t);
 const struct tele_domain *tele_domain(const struct tele *t, uint32_t id);
 
+const char *tele_metric(unsigned int counter, char text[TELE_METRIC]);
+bool tele_is_time(unsigned int counter);
 int tele_by_name(const char *name);
 void tele_read_object(const struct vfab_nl_msg *msg, struct tele_object *o);
 uint64_t tele_key(const struct tele_addr *addr);
@@ -158,6 +161,7 @@ static inline bool tele_has(const struct tele_object *o, unsigned int counter)
 }
 
 const char *tele_text(const struct tele_addr *addr, char text[TELE_ADDR]);
+const char *tele_uuid(const struct tele_domain *d, char text[37]);
 const char *tele_link_state(uint32_t state);
 const char *tele_link_reason(uint32_t reason);
 const char *tele_ep_state(uint32_t state);

@@ -65,3 +65,15 @@ const char *tele_text(const struct tele_addr *addr, char text[TELE_ADDR])
 		snprintf(text + n, TELE_ADDR - n, "/p%d", addr->port);
 	return text;
 }
+
+/* As it is printed; @text, for use in printf() */
+const char *tele_uuid(const struct tele_domain *d, char text[37])
+{
+	char *p = text;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		p += sprintf(p, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+			     d->uuid[i]);
+	return text;
+}

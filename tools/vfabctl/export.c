@@ -1,133 +1,100 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What other tools read of a domain. One format so far:
- *
- * nvml-mock, the configuration of NVIDIA's mock of NVML
- * (github.com/NVIDIA/k8s-test-infra, pkg/gpu/mocknvml). Its keys are those of
- * YAMLConfig and FabricConfig in engine/config_types.go; LoadYAMLConfig() in
- * engine/config.go wants version and system.driver_version, and reads one node's
- * devices from one document. Only what the fabric decides is written: the rest
- * comes from one of its profiles.
- */
-#include <stdio.h>
-#include "vfabctl.h"
+/* The state of a fabric as other tools read it. */
+#include "export.h"
 
-/* Of its profile gb200; a node's real one belongs there */
-#define DRIVER	"580.65.06"
+enum format { NVML_MOCK, PROMETHEUS };
 
-static const char *const formats[] = { "nvml-mock", NULL };
+static const char *const formats[] = { "nvml-mock", "prometheus", NULL };
 
-static const char *const states[] = {
-	"not_supported", "not_started", "in_progress", "completed",
-};
-
-static const char *const summaries[] = {
-	"not_supported", "healthy", "unhealthy", "limited_capacity",
-};
-
-struct export {
+/* What is to be read again for each request */
+struct scrape {
 	struct ctx *c;
-	uint32_t domain, world, planes, rate, nodes;
-	int node;		/* -1: the only one */
+	const struct tele_domref *dom;	/* NULL: all */
 };
 
-static int read_domain(const struct vfab_nl_msg *msg, void *data)
+/* The module may have been loaded again since the last one. */
+static int read_again(struct scrape *s, struct tele *t)
 {
-	struct export *e = data;
-	uint32_t share;
+	int ret = tele_read(s->c->nl, s->dom, PROMETHEUS_READS, t);
 
-	e->domain = get32(msg, VFAB_A_DOMAIN);
-	e->world = get32(msg, VFAB_A_WORLD);
-	e->planes = get32(msg, VFAB_A_PLANES);
-	e->rate = get32(msg, VFAB_A_RATE);
-	e->nodes = get32(msg, VFAB_A_NODES);
-	if (!e->nodes || e->node >= (int)e->nodes) {
-		error(e->c, "node %d is not below the number of nodes %u", e->node, e->nodes);
-		return REFUSED;
-	}
-	if (e->node < 0 && e->nodes > 1) {
-		error(e->c,
-		      "the format holds one node, and there are %u: name one, such as dom%u/node0",
-		      e->nodes, e->domain);
-		return REFUSED;
-	}
-	if (e->node < 0)
-		e->node = 0;
-	share = e->world / e->nodes;
-	printf("# vfabric: dom%u/node%d, ranks %u to %u; merge it into the profile of the GPUs\n"
-	       "version: \"1.0\"\n"
-	       "system:\n"
-	       "  driver_version: \"" DRIVER "\"\n"
-	       "nvlink:\n"
-	       "  links_per_gpu: %u\n"
-	       "  bandwidth_per_link_mbps: %u\n"
-	       "devices:\n",
-	       e->domain, e->node, e->node * share, e->node * share + share - 1, e->planes,
-	       e->rate);
-	return 0;
+	if (!ret || ret == -EAGAIN || ret == -ENOMEM)
+		return ret;
+	vfab_nl_close(s->c->nl);
+	ret = vfab_nl_open(&s->c->nl);
+	return ret ? ret : tele_read(s->c->nl, s->dom, PROMETHEUS_READS, t);
 }
 
-/* Who has not joined a fabric has neither its UUID nor a clique. */
-static int write_endpoint(const struct vfab_nl_msg *msg, void *data)
+static const char *write_again(FILE *to, void *data)
 {
-	uint32_t state = get32(msg, VFAB_A_FABRIC_STATE);
-	struct export *e = data;
-	char uuid[37];
+	struct scrape *s = data;
+	struct tele t = { 0 };
+	int ret;
 
-	if (get32(msg, VFAB_A_NODE) != (uint32_t)e->node)
-		return 0;
-	printf("  - index: %u\n"
-	       "    fabric:\n", get32(msg, VFAB_A_RANK) % (e->world / e->nodes));
-	if (state == VFAB_FABRIC_COMPLETED)
-		printf("      cluster_uuid: \"%s\"\n"
-		       "      clique_id: %u\n",
-		       uuid_text(vfab_nl_attr(msg, VFAB_A_UUID), uuid),
-		       get32(msg, VFAB_A_PARTITION));
-	printf("      state: \"%s\"\n"
-	       "      health_summary: \"%s\"\n"
-	       "      health_mask: 0x%x\n", WORD(states, state),
-	       WORD(summaries, get32(msg, VFAB_A_HEALTH)), health_mask(msg));
-	return 0;
+	ret = read_again(s, &t);
+	if (!ret)
+		prometheus_write(to, &t);
+	tele_free(&t);
+	return ret ? vfab_nl_error(s->c->nl) : NULL;
+}
+
+static int prometheus(struct ctx *c, const struct addr *a, const char *where)
+{
+	struct tele_domref dom = { *a->name ? a->name : NULL, a->id };
+	struct scrape s = { c, a->kind ? &dom : NULL };
+	const struct page page = { "/metrics", PROMETHEUS_TYPE, write_again, &s };
+	const char *why;
+	int ret;
+
+	request(c, VFAB_CMD_DOMAIN_GET, a);	/* opens the socket */
+	ret = a->kind ? ask(c, NULL, NULL) : DONE;
+	if (ret)
+		return ret;
+	if (where)
+		return http_serve(c, where, &page);
+	why = write_again(stdout, &s);
+	if (why)
+		error(c, "%s", why);
+	return why ? REFUSED : DONE;
 }
 
 static int export(struct ctx *c, int argc, char **argv)
 {
-	struct export e = { .c = c };
-	const char *format = NULL;
+	const char *format = NULL, *where = NULL, *pos[1];
 	const struct opt opts[] = {
 		{ "format", &format, NULL },
+		{ "listen", &where, NULL },
 		{ NULL, NULL, NULL }
 	};
-	const char *pos[1];
+	enum format which;
 	struct addr a;
-	int ret;
 
-	args_parse(c, argc, argv, opts, 1, 1, pos);
+	args_parse(c, argc, argv, opts, 0, 1, pos);
 	if (!format)
-		usage(c, "say in which format: --format nvml-mock");
-	arg_word(c, "format", format, formats);
-	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_NODE);
+		usage(c, "say in which format: --format nvml-mock or --format prometheus");
+	which = arg_word(c, "format", format, formats);
+	if (where && which != PROMETHEUS)
+		usage(c, "--listen goes with --format prometheus");
+	if (where)
+		http_check(c, where);
+	if (which == NVML_MOCK && !pos[0])
+		usage(c, "a domain is missing");
+	a = arg_addr(c, pos[0], which == NVML_MOCK ? ADDR_DOM | ADDR_NODE : ADDR_DOM);
 	if (c->json)
-		usage(c, "the format nvml-mock is no JSON");
-	e.node = a.node;
-	a.node = -1;
-	request(c, VFAB_CMD_DOMAIN_GET, &a);
-	ret = ask(c, read_domain, &e);
-	if (ret)
-		return ret;
-	/* The name may be another domain's by the next request */
-	a.id = e.domain;
-	*a.name = 0;
-	request(c, VFAB_CMD_ENDPOINT_GET, &a);
-	return ask_all(c, write_endpoint, &e);
+		usage(c, "the format %s is no JSON", formats[which]);
+	return which == NVML_MOCK ? export_nvml_mock(c, a) : prometheus(c, &a, where);
 }
 
 const struct verb export_verbs[] = {
-	{ "", export, "--format nvml-mock {D | D/nodeK}",
-	  "Write the state of a node's endpoints as other tools read it.\n"
+	{ "", export, "--format nvml-mock|prometheus [D | D/nodeK] [--listen ADDR]",
+	  "Write the state of a fabric as other tools read it.\n"
 	  "\n"
-	  "  --format nvml-mock  the fabric part of a configuration of NVIDIA's mock of NVML:\n"
-	  "                      cluster UUID, clique, state and health of each GPU; merge\n"
-	  "                      it into one of its profiles" },
+	  "  --format nvml-mock   of a node: the fabric part of a configuration of NVIDIA's\n"
+	  "                       mock of NVML: cluster UUID, clique, state and health of\n"
+	  "                       each GPU; merge it into one of its profiles\n"
+	  "  --format prometheus  of a domain, or all: states and counters in the text format\n"
+	  "                       0.0.4; 'vfabctl counters describe' explains the counters\n"
+	  "  --listen ADDR        with prometheus: answer HTTP requests for /metrics, until\n"
+	  "                       ended by SIGINT or SIGTERM; 9400 listens on this machine\n"
+	  "                       only, 0.0.0.0:9400 and [::]:9400 for all" },
 	{ NULL, NULL, NULL, NULL }
 };

@@ -33,6 +33,7 @@ static const struct object {
 	{ "route", route_verbs, "routing tables, and the paths between two ranks" },
 	{ "topo", topo_verbs, "who reaches whom over how many planes" },
 	{ "profile", profile_verbs, "named topologies, and files of one's own" },
+	{ "counters", counters_verbs, "what endpoints and ports have counted" },
 	{ "monitor", monitor_verbs, "print changes as they happen" },
 	{ "export", export_verbs, "the state of endpoints as other tools read it" },
 	{ "wait", wait_verbs, "wait for a state of a domain" },

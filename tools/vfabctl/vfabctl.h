@@ -70,7 +70,8 @@ struct verb {
 extern const struct verb domain_verbs[], partition_verbs[], channel_verbs[],
 	node_verbs[], endpoint_verbs[],
 	window_verbs[], switch_verbs[], port_verbs[], link_verbs[], route_verbs[],
-	topo_verbs[], profile_verbs[], monitor_verbs[], export_verbs[], wait_verbs[],
+	topo_verbs[], profile_verbs[], counters_verbs[], monitor_verbs[], export_verbs[],
+	wait_verbs[],
 	system_verbs[];
 
 /* main.c */
@@ -215,6 +216,8 @@ void out_access(struct ctx *c, const struct vfab_nl_msg *msg);	/* domain.c */
 uint32_t health_mask(const struct vfab_nl_msg *msg);	/* endpoint.c */
 void out_channel(struct ctx *c, const struct vfab_nl_msg *msg);	/* endpoint.c */
 int show_domain(const struct vfab_nl_msg *msg, void *ctx); /* domain.c */
+int counters_snapshot(struct ctx *c, int argc, char **argv);	/* snapshot.c */
+int counters_diff(struct ctx *c, int argc, char **argv);	/* diff.c */
 int64_t now_ms(void);					/* wait.c */
 int wait_run(struct ctx *c, int argc, char **argv);
 #define WAIT_ARGS "D [--for ready|attached=N|deleted] [--timeout S]"
