@@ -46,7 +46,7 @@ try "export: several nodes" 1 'holds one node, and there are 2: name one' \
 try "export: no such node" 1 'not below the number of nodes 2' export --format nvml-mock d1/node2
 try "export: unknown domain" 1 'no such domain' export --format nvml-mock nobody
 try "export: no format" 2 'say in which format' export d1
-try "export: unknown format" 2 'format "xml" is not nvml-mock' export --format xml d1
+try "export: unknown format" 2 'format "xml" is not nvml-mock or prometheus' export --format xml d1
 try "export: as JSON" 2 'is no JSON' -j export --format nvml-mock d1/node0
 vfabctl domain create d2 --size 8 >/dev/null
 try "export: the only node" 0 '  - index: 7' export --format nvml-mock d2

@@ -111,6 +111,8 @@ static void missing(struct ctx *c, int n, const char **pos)
 		{ "SRC", "a source rank" },
 		{ "DST", "a destination rank" },
 		{ "DEST", "a destination rank" },
+		{ "FILE", "a file" },
+		{ "BEFORE", "a file that 'vfabctl counters snapshot' wrote" },
 	};
 	const char *what;
 	size_t i;
@@ -154,7 +156,7 @@ int args_parse(struct ctx *c, int argc, char **argv, const struct opt *opts,
 			options = false;
 		else if (options && !strncmp(arg, "--", 2))
 			i += long_option(c, opts, arg, i + 1 < argc ? argv[i + 1] : NULL);
-		else if (options && arg[0] == '-')
+		else if (options && arg[0] == '-' && arg[1])
 			short_options(c, arg);
 		else if (n == max)
 			usage(c, "argument \"%s\" is one too many", escaped(arg));

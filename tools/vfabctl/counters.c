@@ -197,7 +197,7 @@ const struct verb counters_verbs[] = {
 	  "Say of each counter, or of one, its unit, the event that moves it, which objects\n"
 	  "have it, and what InfiniBand, DCGM and 'vfabctl export --format prometheus' call\n"
 	  "it. Asks the module nothing." },
-	{ "clear", clear, "D | D/epR | D/epR/pK | D/swK | D/swK/pR",
+	{ "clear", clear, "{D | D/epR | D/epR/pK | D/swK | D/swK/pR}",
 	  "Set counters to 0: those that show would show." },
 	{ "snapshot", counters_snapshot, "D FILE",
 	  "Write all counters of a domain, and the state of its links, into a file (JSON), for\n"

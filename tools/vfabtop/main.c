@@ -236,7 +236,7 @@ static void print_tables(struct view *v)
 	size_t i;
 
 	strftime(when, sizeof(when), "%H:%M:%S", localtime(&now));
-	printf("vfabtop - %s, %s\n", when, table_summary(v, line));
+	printf("vfabtop %s\n%s\n", when, table_summary(v, line));
 	for (which = 0; which < TABLES; which++) {
 		view_sort(v, which, which == DOMAINS ? BY_ADDRESS : top.order, false);
 		printf("\n%s\n", table_head(which));

@@ -14,6 +14,7 @@
 #define FEW		4	/* rows of domains, unless they have all of the screen */
 #define DELAY_MIN	100
 #define DELAY_MAX	3600000
+#define CTRL_L		('L' & 0x1f)
 
 enum { ATTR_HEAD = 1, ATTR_BAD, ATTR_NOTICE };
 
@@ -23,7 +24,7 @@ static const char *const keys_help[] = {
 	"z               this pane alone, or all of them",
 	"s r             next order of rows; reverse it",
 	"+ -             more time, less time between readings",
-	"space           read now",
+	"space           read now; Ctrl-L draws the screen again",
 	"p               pause",
 	"h ?             this help",
 	"q               quit",
@@ -71,11 +72,19 @@ static void on_crash(int sig)
 	raise(sig);	/* the handler is reset: see catch() */
 }
 
-static void remember(const char *capability)
+/* What the terminal wants for it, or NULL */
+static const char *capable(const char *capability)
 {
 	const char *text = tigetstr(capability);
 
-	if (text && text != (char *)-1 && strlen(leave) + strlen(text) < sizeof(leave))
+	return text && text != (char *)-1 ? text : NULL;
+}
+
+static void remember(const char *capability)
+{
+	const char *text = capable(capability);
+
+	if (text && strlen(leave) + strlen(text) < sizeof(leave))
 		strcat(leave, text);
 }
 
@@ -305,6 +314,9 @@ static bool press(int key)
 	case 'p':
 		screen.paused = !screen.paused;
 		break;
+	case CTRL_L:
+		clearok(stdscr, TRUE);
+		break;
 	case ' ':
 		return true;
 	}
@@ -354,9 +366,11 @@ int screen_run(struct source *s, enum order order)
 	setlocale(LC_ALL, "");
 	tcgetattr(STDIN_FILENO, &settings);
 	terminal = newterm(NULL, stdout, stdin);
-	if (!terminal) {
-		fputs("vfabtop: the terminal is not known: set TERM, or give -b to print instead\n",
-		      stderr);
+	if (!terminal || !capable("cup")) {
+		if (terminal)
+			endwin();
+		fputs("vfabtop: the terminal is not known, or not good for this: set TERM, ", stderr);
+		fputs("or give -b to print instead\n", stderr);
 		return -1;
 	}
 	catch_signals();
