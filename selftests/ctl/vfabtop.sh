@@ -79,9 +79,9 @@ vfabctl domain delete d2
 on "80x24: endpoints and links, the worst first" 80x24 vt100 -d 0.5 -- \
 	"see:q: quit" "see:dom$id/ep5 " "see:dom$id/ep3/p1" "line:0:vfabtop" "line:1:1 domains" key:q end:0
 on "a change is seen" 80x24 vt100 -d 0.2 -n 5 -- see:d1 end:0
-on "keys" 80x24 vt100 -d 0.5 -- "see:>endpoints" 'key:\t\x0c' "see:>links" "see:by worst" \
+on "keys" 80x24 xterm -d 0.5 -- "see:>endpoints" 'key:\t\x0c' "see:>links" "see:by worst" \
 	'key:s\x0c' "see:links  1-" "see:by address" 'key:r\x0c' "see:by address, reversed" \
-	'key:z\x0c' "see:>links  1-20 of 32" not:ENDPOINT 'key:\e[6~\x0c' see:-32 'key:\x0cz' \
+	'key:z\x0c' "see:>links  1-20 of 32" not:ENDPOINT 'key:\e[6~' see:-32 'key:\x0cz' \
 	'key:e\x0c' "see:>endpoints" 'key:d\x0c' "see:>domains" 'key:h\x0c' "see:this help" \
 	'key:h\x0c' "see:>domains" 'key:+\x0c' "see:every 1 s" 'key:--\x0c' "see:every 0.25 s" \
 	'key:p\x0c' see:paused 'key: p\x0c' key:q end:0

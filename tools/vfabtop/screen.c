@@ -369,8 +369,8 @@ int screen_run(struct source *s, enum order order)
 	if (!terminal || !capable("cup")) {
 		if (terminal)
 			endwin();
-		fputs("vfabtop: the terminal is not known, or not good for this: set TERM, ", stderr);
-		fputs("or give -b to print instead\n", stderr);
+		fputs("vfabtop: the terminal is not known, or not good for this: ", stderr);
+		fputs("set TERM, or give -b to print instead\n", stderr);
 		return -1;
 	}
 	catch_signals();
