@@ -45,6 +45,11 @@ route trace
 topo
 profile show
 profile check
+counters show
+counters describe
+counters clear
+counters snapshot
+counters diff
 monitor
 export
 wait
@@ -199,6 +204,47 @@ try "route trace: destination missing" 2 'a destination rank is missing after "3
 try "route trace: addresses" 2 '"rack/ep0" is not a domain: give D SRC DST' route trace rack/ep0 rack/ep1
 try "topo: no domain" 2 'a domain is missing' topo
 try "topo: graph as JSON" 2 '--dot goes without' topo d1 --dot -j
+try "counters show: counter" 2 'there is no counter "speed"' counters show d1 --only speed
+try "counters describe: counter" 2 'there is no counter "speed"' counters describe speed
+try "counters snapshot: no file" 2 'a file is missing after "d1"' counters snapshot d1
+try "counters snapshot: no domain" 2 'not an address of this kind' counters snapshot d1/ep0 x
+try "counters diff: nothing" 2 "a file that 'vfabctl counters snapshot' wrote is missing" counters diff
+try "counters diff: no such file" 2 'cannot read' counters diff "$tmp/none"
+try "counters diff: a directory" 2 'cannot read' counters diff "$tmp"
+# refused TEXT: as a snapshot
+refused() {
+	printf '%b' "$1" >"$tmp/snapshot"
+	try "counters diff: '$(printf %.30s "$1")'" 2 'this is no snapshot' counters diff "$tmp/snapshot"
+}
+dom='"format":"vfabric-counters","version":1,"domain":{"id":0,"name":"d1","uuid":"u"}'
+refused ''
+refused '\0'
+refused '{'
+refused 'no JSON'
+refused '[]'
+refused 'null'
+refused '{"format":"other"}'
+refused '{"format":"vfabric-counters","domain":7}'
+refused "{$dom}"
+refused "{$dom,\"links\":[],\"counters\":{}}"
+refused "{$dom,\"links\":[{}],\"counters\":[]}"
+refused "{$dom,\"links\":[],\"counters\":[7]}"
+refused "{$dom,\"links\":[],\"counters\":[{\"rank\":1024,\"counters\":{}}]}"
+refused "{$dom,\"links\":[],\"counters\":[{\"rank\":-1,\"counters\":{}}]}"
+refused "{$dom,\"links\":[],\"counters\":[]} {}"
+refused "$(printf '[%.0s' 1 2 3 4 5 6 7 8 9 10)"
+refused "{\"format\":\"vfabric-counters\",\"domain\":{\"id\":0,\"uuid\":\"$(head -c 5000 /dev/zero | tr '\0' x)\"}}"
+printf '%s' "{$dom,\"links\":[],\"counters\":[]}" | sed 's/"version":1/"version":2/' >"$tmp/snapshot"
+try "counters diff: of a newer format" 2 'a newer vfabctl' counters diff "$tmp/snapshot"
+printf '%s' "{$dom,\"links\":[],\"counters\":[]}" >"$tmp/a"
+printf '%s' "{$dom,\"time_ms\":5,\"links\":[],\"counters\":[{\"rank\":3,\"counters\":{\"attaches\":18446744073709551615,\"new\":1,\"peers_lost\":-1}}]}" >"$tmp/b"
+try "counters diff: two files need no module" 0 'dom0/ep3: attaches +18446744073709551615' counters diff "$tmp/a" "$tmp/b"
+sed 's/"uuid":"u"/"uuid":"v"/' "$tmp/b" >"$tmp/c"
+try "counters diff: other domains" 1 'of different domains' counters diff "$tmp/a" "$tmp/c"
+try "export: listen where" 2 'is not a number of 0 to 65535' export --format prometheus --listen here
+try "export: listen on port" 2 'port 65536 is above the limit' export --format prometheus --listen 65536
+try "export: listen without a host" 2 'not an address such as' export --format prometheus --listen :9400
+try "export: listen on IPv6 without brackets" 2 'into brackets' export --format prometheus --listen ::1:9400
 try "monitor: count" 2 'count 0 is below the limit 1' monitor --count 0
 try "monitor: timeout" 2 'timeout "1,5"' monitor --timeout 1,5
 try "system set: what" 2 '"network" is not netns' system set network shared
@@ -242,6 +288,10 @@ $verbs
 END
 check "completion of an object's short name" completes vfabctl ep evict
 check "completion of vfabrun" completes vfabrun --domain
+check "completion of vfabtop" completes vfabtop --sort
+check "completion of vfabtop: orders" completes vfabtop -s errors
+check "completion of counters by name" completes vfabctl counters describe link_downed
+check "completion of a counter shown alone" completes vfabctl counters show --only attaches
 check "completion of vfabrun: after an option's value" completes vfabrun -n 3 --label
 check "completion of vfabrun: the program" completes vfabrun --domain rack prin^tf
 check "completion of vfabperf" completes vfabperf doorbell

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# tools-host.sh - vfabrun, vfabperf and vfabmgr where there is no domain: help, refusals
+# tools-host.sh - vfabrun, vfabperf, vfabmgr and vfabtop where there is no domain: help, refusals
 #
 # by example:
 #
@@ -34,13 +34,13 @@ refuses() {
 		! grep -vq -e "^$1: " -e "^see '$1.*--help'\$" "$err"
 }
 
-for words in vfabrun vfabmgr vfabperf "vfabperf lat" "vfabperf bw" "vfabperf doorbell" "vfabperf coll"; do
+for words in vfabrun vfabmgr vfabtop vfabperf "vfabperf lat" "vfabperf bw" "vfabperf doorbell" "vfabperf coll"; do
 	# shellcheck disable=SC2086 # several words
 	check "$words --help" helps $words --help
 	# shellcheck disable=SC2086
 	check "$words --help: output that is lost" unwritten $words --help
 done
-for tool in vfabrun vfabperf vfabmgr; do
+for tool in vfabrun vfabperf vfabmgr vfabtop; do
 	check "$tool --version" sh -c "$tool --version | grep -q '^$tool [0-9]'"
 	check "$tool -V" sh -c "$tool -V | grep -q '^$tool [0-9]'"
 	check "$tool --version: output that is lost" unwritten $tool --version
@@ -48,6 +48,17 @@ done
 
 check "vfabmgr: no domain" refuses 'give --domain or --status' vfabmgr --once
 check "vfabmgr: no such engine" refuses 'is not one of min-hop' vfabmgr --domain d1 --engine magic
+check "vfabtop: count" refuses 'count "0" is not a number above 0' vfabtop -b -n 0
+check "vfabtop: rows" refuses 'number of rows "x" is not a number' vfabtop -b -r x
+check "vfabtop: rows, without -b" refuses 'goes with --batch' vfabtop -r 5
+for seconds in nan inf 0 0.09 3601 "" 5x; do
+	check "vfabtop: delay \"$seconds\"" refuses "delay \"$seconds\" is not a number of seconds" \
+		vfabtop -b -d "$seconds"
+done
+check "vfabtop: order" refuses 'is not worst, address, rate or errors' vfabtop -s best
+check "vfabtop: one too many" refuses 'argument "d2" is one too many' vfabtop d1 d2
+check "vfabtop: no domain" refuses '"d1/ep0" is not a domain' vfabtop -b d1/ep0
+check "vfabtop: an unknown option" refuses "unrecognized option '--nosuch'" vfabtop --nosuch
 check "vfabrun: no program" refuses 'name a program' vfabrun
 check "vfabrun: processes" refuses 'not a number of processes, 1 to 1024' vfabrun -n 1025 true
 check "vfabrun: timeout" refuses 'not a number of seconds above 0, up to 1000000000' \
@@ -87,6 +98,7 @@ if vfabctl system show >/dev/null 2>&1; then
 else
 	unset VFAB_DOMAIN
 	check "vfabrun: no domain" refuses 'vfabrun: domain: ' vfabrun true
+	check "vfabtop: no module" refuses 'module not loaded' vfabtop -b -n 1
 	check "vfabmgr: no module" refuses 'module not loaded' vfabmgr --domain d1 --once
 	check "vfabperf: no domain" refuses 'vfabperf: domain: ' vfabperf lat
 	check "vfabperf: no such domain" refuses 'vfabperf: domain: ' vfabperf coll --domain d1 barrier

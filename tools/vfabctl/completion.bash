@@ -27,6 +27,7 @@ _vfabctl_verbs() {
 	window|node)	echo show ;;
 	route)		echo show set trace ;;
 	profile)	echo show list check ;;
+	counters)	echo show describe clear snapshot diff ;;
 	esac
 }
 
@@ -49,7 +50,9 @@ _vfabctl_options() {
 	"profile show")		echo --check --expand --set ;;
 	"profile check")	echo --set ;;
 	monitor*)		echo --timeout --count ;;
-	export*)		echo --format ;;
+	export*)		echo --format --listen ;;
+	"counters show")	echo --nonzero --only --describe ;;
+	"counters diff")	echo --all ;;
 	esac
 	echo --help --json --pretty
 }
@@ -62,7 +65,7 @@ _vfabctl_parts() {
 	window)		echo ep ;;
 	node|export)	echo node ;;
 	switch)		echo sw ;;
-	port|route)	echo ep sw ;;
+	port|route|counters) echo ep sw ;;
 	link)		echo ep node sw ;;
 	esac
 }
@@ -74,7 +77,7 @@ _vfabctl_address() {
 	case $rest in
 	*/*)
 		case $1 in
-		port|link) _vfabctl_addresses port "$domain/${rest%%/*}" ;;
+		port|link|counters) _vfabctl_addresses port "$domain/${rest%%/*}" ;;
 		channel) _vfabctl_addresses channel "$domain/${rest%%/*}" ;;
 		esac
 		return ;;
@@ -90,6 +93,10 @@ _vfabctl_address() {
 	done
 }
 
+_vfabctl_counters() {
+	vfabctl -j counters describe 2>/dev/null | tr ',{' '\n\n' | sed -n 's/^"name":"\(.*\)"$/\1/p'
+}
+
 # _vfabctl_position OBJECT VERB N CUR: the N-th positional argument
 _vfabctl_position() {
 	case "$1 $2 $3" in
@@ -101,6 +108,8 @@ _vfabctl_position() {
 	"port set 2"|"link set 2") echo up down drain restore degrade flap ;;
 	"route set 3")		echo via drop ;;
 	profile*)	vfabctl -j profile list 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p' ;;
+	"counters describe 1")	_vfabctl_counters ;;
+	"counters diff "*|"counters snapshot 2") compgen -f -- "$4" ;;
 	*" 1")
 		case $4 in
 		*/*)	_vfabctl_address "$1" "$4" ;;
@@ -111,11 +120,11 @@ _vfabctl_position() {
 
 _vfabctl() {
 	local cur=$2 prev=$3 object='' verb='' position=0 words='' i
-	local objects='domain partition channel node endpoint window switch port link route topo profile monitor export wait system'
+	local objects='domain partition channel node endpoint window switch port link route topo profile counters monitor export wait system'
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--force|--if-detached|--ranks|--dot|--check|--expand|--json|--pretty|--help|--version|-[jphV]*) ;;
+		--force|--if-detached|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--json|--pretty|--help|--version|-[jphV]*) ;;
 		--*)	((i++)) ;;	# its value
 		*)
 			if [ -z "$object" ]; then
@@ -142,12 +151,13 @@ _vfabctl() {
 
 	case $prev in
 	--peer-death)	words='revoke keep' ;;
-	--format)	words=nvml-mock ;;
+	--format)	words='nvml-mock prometheus' ;;
+	--only)		words=$(_vfabctl_counters) ;;
 	--partitions)	words='default none hgx15' ;;
 	--for)		words='ready deleted attached=' ;;
 	--user)		words=$(compgen -u) ;;
 	--group)	words=$(compgen -g) ;;
-	--force|--if-detached|--ranks|--dot|--check|--expand|--json|--pretty|--help)
+	--force|--if-detached|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--json|--pretty|--help)
 		prev= ;;
 	esac
 	if [ -n "$words" ]; then
@@ -167,8 +177,8 @@ _vfabctl() {
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 	# More follows "rack/ep", "attached=", and the endpoint of a port or link
 	case $object:${COMPREPLY[0]-} in
-	port:*/*/*[0-9]|link:*/*/*[0-9]) ;;
-	*=|*/*[!0-9]|port:*/*|link:*/*) compopt -o nospace 2>/dev/null ;;
+	port:*/*/*[0-9]|link:*/*/*[0-9]|counters:*/*/*[0-9]) ;;
+	*=|*/*[!0-9]|port:*/*|link:*/*|counters:*/*) compopt -o nospace 2>/dev/null ;;
 	esac
 }
 complete -F _vfabctl vfabctl

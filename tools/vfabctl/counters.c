@@ -195,8 +195,8 @@ const struct verb counters_verbs[] = {
 	  "  --describe   the same as the verb describe" },
 	{ "describe", describe, "[NAME]",
 	  "Say of each counter, or of one, its unit, the event that moves it, which objects\n"
-	  "have it, and what InfiniBand, DCGM and 'vfabctl export --format prometheus' call\n"
-	  "it. Asks the module nothing." },
+	  "have it, and what InfiniBand, DCGM and Prometheus ('vfabctl export') call it. Asks\n"
+	  "the module nothing." },
 	{ "clear", clear, "{D | D/epR | D/epR/pK | D/swK | D/swK/pR}",
 	  "Set counters to 0: those that show would show." },
 	{ "snapshot", counters_snapshot, "D FILE",
