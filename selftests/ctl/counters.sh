@@ -37,6 +37,8 @@ sum() {
 
 is "at first: link_downed" 0 d1/ep5/p1 link_downed
 is "at first: attaches" 0 d1/ep5 attaches
+is "at first: nobody counts bytes, so there is no such counter" absent d1/ep5 xmit_bytes
+is "at first: nor at a port" absent d1/sw1/p5 port_rcv_bytes
 vfabctl link set d1/ep5/p1 down >/dev/null
 vfabctl link set d1/ep5/p1 down >/dev/null
 is "link_downed: a link" 1 d1/ep5/p1 link_downed
@@ -66,16 +68,39 @@ wait "$owner" 2>/dev/null
 check "peers_lost: one peer" until_true 10 sh -c \
 	'[ "$(vfabctl -j counters show "$1" | jq ".[0].counters.peers_lost")" = 1 ]' - d1/ep6
 hold "/dev/vfabric/$id" 5
+owner=$holder
 is "attaches: once more" 2 d1/ep5 attaches
 check "peers_lost: nowhere else" [ "$(sum peers_lost)" = 1 ]
 
+hold "/dev/vfabric/$id" 4 refused=3
+is "imports_refused" 3 d1/ep4 imports_refused
+check "imports_refused: nowhere else" [ "$(sum imports_refused)" = 3 ]
+let_go
+
+hold "/dev/vfabric/$id" 3 count=5,1001,2
+is "xmit_bytes" 1001 d1/ep3 xmit_bytes
+is "xmit_ops" 2 d1/ep3 xmit_ops
+is "rcv_bytes" 1001 d1/ep5 rcv_bytes
+is "rcv_ops" 2 d1/ep5 rcv_ops
+is "xmit_bytes: not of who received" 0 d1/ep5 xmit_bytes
+check "bytes: nowhere else" [ "$(sum xmit_bytes) $(sum rcv_bytes)" = "1001 1001" ]
+check "port_xmit_bytes: over four planes, at ports of rank 3 and of switches" \
+	[ "$(sum port_xmit_bytes) $(sum port_rcv_bytes)" = "2002 2002" ]
+check "port_xmit_bytes: evenly" [ "$(value d1/ep3/p0 port_xmit_bytes)" -ge 250 ]
+is "port_xmit_bytes: not of another one" 0 d1/ep4/p0 port_xmit_bytes
+is "port_xmit_bytes: not what it received" 0 d1/ep5/p0 port_xmit_bytes
+is "port_rcv_bytes: not what it sent" 0 d1/ep3/p0 port_rcv_bytes
+is "port_xmit_bytes: the switch's port to rank 5" "$(value d1/ep5/p2 port_rcv_bytes)" d1/sw2/p5 port_xmit_bytes
+let_go
+is "xmit_bytes: stay when the endpoint is left" 1001 d1/ep3 xmit_bytes
+
 # --- show ---
 
-try "show: a port" 0 "dom$id/ep5/p1: link_downed 1" counters show d1/ep5/p1
+try "show: a port" 0 "dom$id/ep5/p1: port_xmit_bytes 0 port_rcv_bytes 250 link_downed 1" counters show d1/ep5/p1
 check "show: only that" [ "$(wc -l <"$out")" = 1 ]
-try "show: an endpoint and its ports" 0 "dom$id/ep5: attaches 2" counters show d1/ep5
+try "show: an endpoint and its ports" 0 "dom$id/ep5: xmit_bytes 0 rcv_bytes 1001 xmit_ops 0 rcv_ops 2 attaches 2" counters show d1/ep5
 check "show: all five" [ "$(wc -l <"$out")" = 5 ]
-try "show: a switch's ports" 0 "dom$id/sw1/p7: link_downed 1" counters show d1/sw1
+try "show: a switch's ports" 0 "dom$id/sw1/p5: port_xmit_bytes 250 port_rcv_bytes 0 link_downed 1" counters show d1/sw1
 check "show: all eight" [ "$(wc -l <"$out")" = 8 ]
 json "show: a domain" 'length == 8 + 2 * 32' counters show d1
 json "show: as JSON" '.[0] | .rank == 5 and .counters.attaches == 2 and has("port") == false' counters show d1/ep5
@@ -101,8 +126,10 @@ check "it is JSON" jq -e --arg u $uuid '.format == "vfabric-counters" and .domai
 	(.time | test("^2[0-9]{3}-[0-9-]+T[0-9:.]+Z$"))' "$tmp/before"
 try "diff: nothing moved" 0 'nothing moved' counters diff "$tmp/before"
 json "diff: nothing moved, as JSON" 'length == 0' counters diff "$tmp/before"
-let_go
+kill "$owner"
+wait "$owner" 2>/dev/null
 hold "/dev/vfabric/$id" 5
+owner=$holder
 vfabctl link set d1/ep1/p2 down >/dev/null
 vfabctl link set d1/ep3/p0 down >/dev/null
 vfabctl link set d1/ep3/p0 up >/dev/null
@@ -148,6 +175,21 @@ check "clear: not for everybody" grep -q 'CAP_NET_ADMIN' "$err"
 check "show: for everybody" nobody vfabctl counters show d1
 
 small_uuid=$uuid
+vfabctl counters snapshot d1 "$tmp/quiet"
+hold "/dev/vfabric/$id" 2 count=0,4000,1 count=1,4000,1 count=3,4000,1 count=4,40000,1 count=7,4000,1
+try "diff: traffic only" 0 "dom$id/ep2/p" counters diff "$tmp/quiet"
+check "diff: the most traffic first" sh -c 'sed -n 2p "$1" | grep -q "^dom$2/ep2/p. - dom$2/sw"' - "$out" "$id"
+check "diff: 20 of it" [ "$(grep -c '^dom.*/' "$out")" = 20 ]
+check "diff: how many more" grep -q '^and 10 more where only traffic moved' "$out"
+try "diff: all of it" 0 '' counters diff "$tmp/quiet" --all
+check "diff: 24 links and 6 endpoints" [ "$(grep -c '^dom.*/' "$out")" = 30 ]
+json "diff: JSON has all of it" 'length == 30 and all(.[]; .suspicion == "none") and
+	([.[] | .moved[.address].xmit_bytes // 0] | add) == 56000' counters diff "$tmp/quiet"
+vfabctl link set d1/ep7/p3 down >/dev/null
+json "diff: errors before traffic" '.[0].address == "dom'"$id"'/ep7/p3"' counters diff "$tmp/quiet"
+vfabctl link set d1/ep7/p3 up >/dev/null
+let_go
+
 vfabctl domain create d2 --size 2 --planes 1 >/dev/null
 vfabctl counters snapshot d2 "$tmp/other"
 try "diff: of different domains" 1 'they are of different domains: "d1"' counters diff "$tmp/before" "$tmp/other"

@@ -16,7 +16,7 @@ vfabctl partition create d1 7 --members 2 >/dev/null
 vfabctl partition set d1/part0 --del 3
 vfabctl link set d1/ep5/p1 down >/dev/null
 vfabctl link set d1/ep6/p2 degrade --rate 250 >/dev/null
-hold "/dev/vfabric/$id" 4
+hold "/dev/vfabric/$id" 4 count=5,1003,1
 
 # sample NAME VALUE METRIC LABELS: in what was written last
 sample() {
@@ -43,8 +43,11 @@ check "who is in none has no sample" \
 sample "a switch" 8 vfabric_switch_ports_up switch=0
 sample "of which one link is down" 7 vfabric_switch_ports_up switch=1
 sample "a counter of an endpoint" 1 vfabric_attaches_total rank=4
+sample "bytes of an endpoint" 1003 vfabric_xmit_bytes_total rank=4
+sample "bytes at the other end" 1003 vfabric_rcv_bytes_total rank=5
 sample "of its port" 1 vfabric_link_downed_total rank=5,port=1,peer=sw1/p5
 sample "of a switch's port" 1 vfabric_link_downed_total switch=1,port=5,peer=ep5/p1
+sample "bytes of a port that is down" 0 vfabric_port_rcv_bytes_total rank=5,port=1
 sample "of another one" 0 vfabric_link_downed_total switch=1,port=4
 check "a counter without a source has no sample" [ "$(grep -c '^vfabric_port_xmit_wait_seconds_total' "$tmp/prom")" = 0 ]
 vfabctl domain create d2 --size 2 --planes 1 >/dev/null

@@ -66,6 +66,21 @@ top "batch: by address" 0 '' -b -n 1 -d 0.1 -s address
 check "batch: the first one first" [ "$(row LINK 1 | awk '{ print $1 }')" = "dom$id/ep0/p0" ]
 top "batch: few rows, twice" 0 '' -b -n 2 -d 0.1 -r 3
 check "batch: so few" [ "$(grep -c '/p[0-9] *sw' "$out")" = 6 ]
+hold "/dev/vfabric/$id" 7 rate=0,10000,1
+top "batch: rates" 0 '' -b -n 1 -d 0.5 -s rate
+check "batch: who sends most is first" [ "$(row ENDPOINT 1 | awk '{ print $1 }')" = "dom$id/ep7" ]
+# A hundred times a second, or less often on a slow machine
+# shellcheck disable=SC2317 # called by check
+about_a_million() {
+	echo "$1" | grep -qE '^([1-9][0-9][0-9](\.[0-9])?K|1\.[0-4]M)$'
+}
+check "batch: what it sends" about_a_million "$(row ENDPOINT 1 | awk '{ print $(NF - 2) }')"
+check "batch: who receives is next" [ "$(row ENDPOINT 2 | awk '{ print $1, $(NF - 2) }')" = "dom$id/ep0 0" ]
+check "batch: its links carry a quarter each" sh -c 'echo "$1" | grep -qE "^(1?[0-9]?[0-9]|2[0-9][0-9]|3[0-4][0-9])(\.[0-9])?K$"' \
+	- "$(awk '/ep7\/p0 / { print $7 }' "$out")"
+check "batch: load against the rate" [ "$(row LINK 1 | awk '{ print $6 }')" = "0%" ]
+check "batch: the domain" about_a_million "$(row DOMAIN 1 | awk '{ print $7 }')"
+let_go
 vfabctl domain create d2 --size 2 --planes 1 >/dev/null
 top "batch: all domains" 0 '2 domains; 10 endpoints' -b -n 1 -d 0.1
 top "batch: one domain" 0 '1 domains; 2 endpoints' -b -n 1 -d 0.1 d2

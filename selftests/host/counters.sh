@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# counters.sh - does the library name the counters as the netlink spec does?
+# counters.sh - is each counter described, and moved by a test?
 #
 # by example:
 #
-#	selftests/host/counters.sh		# after make tools
+#	selftests/host/counters.sh	# after make tools
 #
-# Prints TAP.
+# The kernel's list (Documentation/netlink/specs/vfabric.yaml), what 'vfabctl
+# counters describe' says and selftests/counters must agree; a counter that
+# somebody adds fails until it has a description and a test. Prints TAP.
 
 set -u
 
@@ -16,32 +18,48 @@ trap 'rm -rf "$tmp"' EXIT
 # shellcheck source=selftests/host/lib
 . selftests/host/lib
 
-# The example of vfab_counter(3) prints all that the library knows
-awk '/^\.EX/ { getline; on = /^#include <stdio/ } /^\.EE/ { on = 0 }
-	on { gsub(/\\-/, "-"); gsub(/\\e/, "\\"); print }' \
-	Documentation/man/vfab_counter.3 >"$tmp/counters.c"
-gcc -std=c11 -Wall -Wextra -Werror -D_GNU_SOURCE -Iuapi -Itools/lib -o "$tmp/counters" \
-	"$tmp/counters.c" -Lbuild/tools -lvfab -lmnl >"$tmp/log" 2>&1
-result "the example of vfab_counter(3) compiles" $? "$tmp/log"
-
-LD_LIBRARY_PATH=build/tools "$tmp/counters" >"$tmp/table" 2>"$tmp/log"
-cut -d' ' -f1 "$tmp/table" >"$tmp/known"
-python3 - <<'PYTHON' >"$tmp/spec"
+build/tools/vfabctl -j counters describe >"$tmp/describe"
+jq -r '.[].name' "$tmp/describe" >"$tmp/described"
+python3 -c '
 import yaml
+spec = yaml.safe_load(open("Documentation/netlink/specs/vfabric.yaml"))
+for entry in next(d for d in spec["definitions"] if d["name"] == "counter")["entries"]:
+    print((entry if isinstance(entry, str) else entry["name"]).replace("-", "_"))' >"$tmp/spec"
+[ "$(wc -l <"$tmp/spec")" -ge 16 ] && diff "$tmp/spec" "$tmp/described" >"$tmp/out" 2>&1
+result "each counter of the netlink spec is described, in its order" $? "$tmp/out"
 
-with open('Documentation/netlink/specs/vfabric.yaml', encoding='utf-8') as file:
-    spec = yaml.safe_load(file)
-for one in spec['definitions']:
-    if one['name'] == 'counter':
-        for entry in one['entries']:
-            assert entry['doc']
-            print(entry['name'].replace('-', '_'))
-PYTHON
-[ -s "$tmp/spec" ] && diff "$tmp/spec" "$tmp/known" >>"$tmp/log" 2>&1
-result "the library knows the counters of the spec, in their order" $? "$tmp/log"
+jq -e 'all(.[]; (.unit | length > 0) and (.event | length > 10) and (.objects | length > 0) and
+	(.prometheus | test("^vfabric_[a-z_]+_total$")))' "$tmp/describe" >"$tmp/out" 2>&1
+result "each has a unit, an event, objects and a name in Prometheus" $? "$tmp/out"
 
-[ -s "$tmp/table" ] && ! grep -Ev '^[a-z_]+ +[a-z]+ +[a-z].{20,}' "$tmp/table" >"$tmp/log"
-result "each has a unit and says what moves it" $? "$tmp/log"
+# looks TEST COUNTER: is the test there, and does it look at the counter?
+looks() {
+	local program fixture name
+
+	case $1 in
+	ctl-*)	grep -qsw -- "$2" "selftests/ctl/${1#ctl-}.sh" ;;
+	*)	program=${1%%/*} fixture=${1#*/} name=${1##*.}
+		fixture=${fixture%%.*}
+		awk -v start="TEST_F\\($fixture, $name\\)|TEST_F_TIMEOUT\\($fixture, $name," '
+			/^TEST_F/ { on = $0 ~ start } on' "selftests/$program.c" 2>/dev/null |
+			grep -qE "(^|[^A-Z_])(VFAB_COUNTER_)?${2^^}([^A-Z_]|\$)" ;;
+	esac
+}
+
+while read -r counter tests; do
+	[[ $counter != '#'* ]] || continue
+	grep -qx "$counter" "$tmp/described" || echo "selftests/counters: there is no counter $counter"
+	[ -n "$tests" ] || echo "selftests/counters: no test moves $counter"
+	for test in $tests; do
+		looks "$test" "$counter" || echo "selftests/counters: $test does not look at $counter"
+	done
+done <selftests/counters >"$tmp/bad"
+while read -r counter; do
+	grep -q "^$counter[[:space:]]" selftests/counters ||
+		echo "$counter: write into selftests/counters which test moves it"
+done <"$tmp/described" >>"$tmp/bad"
+[ ! -s "$tmp/bad" ]
+result "each counter is moved by a test that is there" $? "$tmp/bad"
 
 echo "1..$count"
 exit "$failed"

@@ -29,7 +29,7 @@ const char *tele_link_state(uint32_t state)
 const char *tele_link_reason(uint32_t reason)
 {
 	static const char *const words[] = {
-		"none", "admin", "switch", "drain", "flap", "degraded",
+		"none", "admin", "switch", "drain", "flap", "degraded", "broken",
 	};
 
 	return WORD(words, reason);

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Endpoints: show (with NVML's words for fabric state and health), evict. */
 #include <stdio.h>
+#include "telemetry.h"
 #include "vfabctl.h"
-
-static const char *const states[] = {
-	"NOT_SUPPORTED", "NOT_STARTED", "IN_PROGRESS", "COMPLETED",
-};
-
-static const char *const summaries[] = {
-	"NOT_SUPPORTED", "HEALTHY", "UNHEALTHY", "LIMITED_CAPACITY",
-};
 
 /*
  * NVML's health mask has fields of two bits (the last one of four, of which
@@ -57,7 +50,7 @@ static void out_health(struct ctx *c, const struct vfab_nl_msg *msg)
 		out_str(c, health_fields[i].key, NULL,
 			WORD(values, mask >> health_fields[i].shift & 3));
 	out_close(c, '}');
-	out_str(c, "healthSummary", "health", WORD(summaries, get32(msg, VFAB_A_HEALTH)));
+	out_str(c, "healthSummary", "health", tele_health(get32(msg, VFAB_A_HEALTH)));
 }
 
 static void out_holder(struct ctx *c, const struct vfab_nl_msg *msg)
@@ -116,7 +109,7 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 	else
 		out_null(c, "cliqueId", "partition", "none");
 	out_label(c, msg);
-	out_str(c, "state", "state", WORD(states, state));
+	out_str(c, "state", "state", tele_ep_state(state));
 	if (state != VFAB_FABRIC_COMPLETED)
 		out_null(c, "status", NULL, NULL);
 	else

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Links between two ports: show, set. */
 #include <stdio.h>
+#include "telemetry.h"
 #include "vfabctl.h"
-
-static const char *const states[] = {
-	"OFF", "INIT", "TRAIN", "ACTIVE", "DEGRADED", "RECOVERY", "FAULT",
-};
-
-static const char *const reasons[] = {
-	"none", "admin", "switch", "drain", "flap", "degraded",
-};
 
 /* The address of one end of a link, by whichever of these attributes is there. */
 void port_addr(char addr[64], const struct vfab_nl_msg *msg, uint16_t rank,
@@ -53,8 +46,8 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 	out_uint(c, "peer_port", NULL, get(msg, VFAB_A_PEER_PORT));
 	out_bool(c, "up", get(msg, VFAB_A_UP));
 	out_text(c, get(msg, VFAB_A_UP) ? " up" : " down");
-	out_str(c, "state", "state", WORD(states, get32(msg, VFAB_A_LINK_STATE)));
-	out_str(c, "reason", reason ? "reason" : NULL, WORD(reasons, reason));
+	out_str(c, "state", "state", tele_link_state(get32(msg, VFAB_A_LINK_STATE)));
+	out_str(c, "reason", reason ? "reason" : NULL, tele_link_reason(reason));
 	out_rate(c, "rate", "rate", get(msg, VFAB_A_RATE));
 	out_built(c, msg);
 	out_latency(c, "latency", "latency", get(msg, VFAB_A_LATENCY));

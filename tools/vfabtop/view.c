@@ -245,7 +245,9 @@ static int compare(double a, double b)
 /* The larger one first, so that what stands out is at the top */
 static int by_rate(const struct row *a, const struct row *b)
 {
-	return compare(b->flow.tx + b->flow.rx, a->flow.tx + a->flow.rx);
+	int ret = compare(b->flow.tx + b->flow.rx, a->flow.tx + a->flow.rx);
+
+	return ret ? ret : compare(b->flow.tx, a->flow.tx);
 }
 
 static int by_errors(const struct row *a, const struct row *b)
