@@ -275,7 +275,7 @@ static void vf_counter_of_link(struct vf_domain *dom, u32 link)
 	int i;
 
 	if (!vf_link_works(&dom->topo, link))
-		now = VF_LINK_WAS_DOWN | (l->outage ? VF_LINK_WAS_OUT : 0);
+		now = VF_LINK_WAS_DOWN | (l->outage || l->broken ? VF_LINK_WAS_OUT : 0);
 	downed = now && !was;
 	recovered = !now && was & VF_LINK_WAS_OUT;
 	for (i = 0; i < 2; i++) {

@@ -167,6 +167,8 @@ static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg,
 	dom->part_mode = cfg->part_mode;
 	INIT_LIST_HEAD(&dom->flaps);
 	INIT_DELAYED_WORK(&dom->flap, vf_flap_work);
+	INIT_LIST_HEAD(&dom->faults);
+	INIT_DELAYED_WORK(&dom->fault_work, vf_fault_work);
 	dom->peer_death = cfg->peer_death;
 	dom->retry_ms = cfg->retry_ms;
 	dom->mem_limit = cfg->mem_limit;
@@ -363,10 +365,12 @@ int vf_domain_delete(struct vf_domain *dom, bool force)
 	list_for_each_entry_safe(part, next, &dom->parts, node)
 		vf_partition_delete(part);
 	vf_flap_stop_all(dom);
+	vf_faults_end(dom);
 	vf_notify(dom, &n);
 	mutex_unlock(&dom->lock);
 	cancel_delayed_work_sync(&dom->settle);
 	cancel_delayed_work_sync(&dom->flap);
+	cancel_delayed_work_sync(&dom->fault_work);
 
 	mutex_lock(&vf_registry);
 	xa_erase(&vf_domains, dom->id);

@@ -411,11 +411,11 @@ void vf_holder_end(struct vf_holder *h, u32 reason)
  * vf_holders_evict - end endpoints in one change, as if their holders had exited
  * @dom: under its lock
  * @ranks: which; those that nobody holds are left alone
+ * @why: what the announcement says, enum vfabric_reason
  */
-void vf_holders_evict(struct vf_domain *dom, const unsigned long *ranks)
+void vf_holders_evict(struct vf_domain *dom, const unsigned long *ranks, int why)
 {
-	struct vf_notice n = VF_NOTICE(VFAB_OBJ_ENDPOINT, VFAB_ACT_DETACHED,
-				       VFAB_WHY_ADMIN);
+	struct vf_notice n = VF_NOTICE(VFAB_OBJ_ENDPOINT, VFAB_ACT_DETACHED, why);
 	DECLARE_BITMAP(ended, VF_MAX_WORLD) = { };
 	struct vf_change chg;
 	unsigned int rank;

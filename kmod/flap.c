@@ -8,11 +8,13 @@
 /**
  * struct vf_flap - a link that is down for the first half of each period
  * @left:	changes that are still to come; after the last one it is up
+ * @down:	now
  */
 struct vf_flap {
 	struct list_head node;		/* vf_domain.flaps */
 	u32 link;
 	u32 left;
+	bool down;
 	unsigned long half;		/* jiffies */
 	unsigned long next;		/* when it changes */
 };
@@ -25,6 +27,12 @@ static struct vf_flap *vf_flap_find(struct vf_domain *dom, u32 link)
 		if (f->link == link)
 			return f;
 	return NULL;
+}
+
+static void vf_flap_set(struct vf_domain *dom, struct vf_flap *f, bool down)
+{
+	dom->topo.link[f->link].outage += down - f->down;
+	f->down = down;
 }
 
 /**
@@ -52,7 +60,7 @@ int vf_flap_start(struct vf_domain *dom, u32 link, u32 period, u32 count)
 	f->left = 2 * count - 1;
 	f->half = max(1UL, msecs_to_jiffies(period / 2));
 	f->next = jiffies + f->half;
-	dom->topo.link[link].outage = true;
+	vf_flap_set(dom, f, true);
 	mod_delayed_work(vf_wq, &dom->flap, 0);
 	return 0;
 }
@@ -65,7 +73,7 @@ void vf_flap_stop(struct vf_domain *dom, u32 link)
 	lockdep_assert_held(&dom->lock);
 	if (!f)
 		return;
-	dom->topo.link[link].outage = false;
+	vf_flap_set(dom, f, false);
 	list_del(&f->node);
 	kfree(f);
 }
@@ -86,11 +94,9 @@ static bool vf_flap_due(struct vf_domain *dom, unsigned long *dests,
 	bool more = false;
 
 	list_for_each_entry_safe(f, next, &dom->flaps, node) {
-		struct vf_link *l = &dom->topo.link[f->link];
-
 		if (time_after_eq(jiffies, f->next)) {
 			vf_change_link(dom, f->link, dests);
-			l->outage = !l->outage;
+			vf_flap_set(dom, f, !f->down);
 			f->next += f->half;
 			if (!--f->left) {
 				vf_flap_stop(dom, f->link);

@@ -63,6 +63,9 @@ int vf_nl_switch(struct genl_info *info, struct vf_domain *dom, u32 *sw);
 int vf_nl_port(struct genl_info *info, struct vf_domain *dom, u32 *port);
 int vf_nl_put_port(struct sk_buff *skb, const struct vf_topo *t, u32 port,
 		   int rank_attr, int switch_attr, int port_attr);
+int vf_nl_put_fault_id(struct sk_buff *skb, const struct vf_fault *f);
+int vf_nl_links(struct genl_info *info, struct vf_domain *dom,
+		struct vf_links *w, u32 *first);
 int vf_nl_reply(struct sk_buff *skb, struct genl_info *info,
 		struct vf_domain *dom, vf_nl_fill_t fill, unsigned long index);
 int vf_nl_get_rank(struct sk_buff *skb, struct genl_info *info, vf_nl_fill_t fill);

@@ -141,7 +141,7 @@ int vfabric_nl_endpoint_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if ((!ret || ret == -ENOTCONN) && !info->attrs[VFAB_A_EVICT])
 		ret = vf_nl_refuse(info, -1, -EINVAL, "nothing to set: give evict");
 	if (!ret)
-		vf_holders_evict(dom, ranks);
+		vf_holders_evict(dom, ranks, VFAB_WHY_ADMIN);
 	vf_nl_unlock(dom);
 	return ret;
 }

@@ -41,6 +41,29 @@ static struct netlink_range_validation vfab_a_shape_scale_range = {
 	.max	= 1000000ULL,
 };
 
+static struct netlink_range_validation vfab_a_fault_after_range = {
+	.max	= 86400000ULL,
+};
+
+static struct netlink_range_validation vfab_a_fault_duration_range = {
+	.min	= 1ULL,
+	.max	= 86400000ULL,
+};
+
+static struct netlink_range_validation vfab_a_fault_count_range = {
+	.min	= 1ULL,
+	.max	= 1000000ULL,
+};
+
+static struct netlink_range_validation vfab_a_fault_skip_range = {
+	.max	= 1000000ULL,
+};
+
+static struct netlink_range_validation vfab_a_fault_delay_range = {
+	.min	= 1ULL,
+	.max	= 60000ULL,
+};
+
 /* VFAB_CMD_SYSTEM_GET - do */
 const struct nla_policy vfabric_system_get_nl_policy[VFAB_A_PAD + 1] = {
 };
@@ -306,8 +329,54 @@ const struct nla_policy vfabric_counter_clear_nl_policy[VFAB_A_PORT + 1] = {
 	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 4095),
 };
 
+/* VFAB_CMD_FAULT_GET - do */
+const struct nla_policy vfabric_fault_get_nl_policy[VFAB_A_FAULT_ID + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_FAULT_ID] = { .type = NLA_U32, },
+};
+
+/* VFAB_CMD_FAULT_CREATE - do */
+const struct nla_policy vfabric_fault_create_nl_policy[VFAB_A_CLIQUE + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_FAULT_KIND] = NLA_POLICY_MAX(NLA_U32, 13),
+	[VFAB_A_RANK] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_PORT] = NLA_POLICY_MAX(NLA_U32, 4095),
+	[VFAB_A_NODE] = NLA_POLICY_MAX(NLA_U32, 1023),
+	[VFAB_A_FAULT_ALL] = { .type = NLA_FLAG, },
+	[VFAB_A_FAULT_SEED] = { .type = NLA_U32, },
+	[VFAB_A_FAULT_AFTER] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_fault_after_range),
+	[VFAB_A_FAULT_DURATION] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_fault_duration_range),
+	[VFAB_A_FAULT_COUNT] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_fault_count_range),
+	[VFAB_A_FLAP_PERIOD] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_flap_period_range),
+	[VFAB_A_RATE] = { .type = NLA_U32, },
+	[VFAB_A_LATENCY] = { .type = NLA_U32, },
+	[VFAB_A_WIDTH] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_width_range),
+	[VFAB_A_FABRIC_STATE] = NLA_POLICY_MAX(NLA_U32, 3),
+	[VFAB_A_STATUS] = { .type = NLA_S32, },
+	[VFAB_A_UUID] = NLA_POLICY_EXACT_LEN(16),
+	[VFAB_A_CLIQUE] = { .type = NLA_U32, },
+	[VFAB_A_HEALTH] = NLA_POLICY_MAX(NLA_U32, 3),
+	[VFAB_A_FAULT_SILENT] = { .type = NLA_FLAG, },
+	[VFAB_A_FAULT_PERMILLE] = NLA_POLICY_RANGE(NLA_U32, 1, 1000),
+	[VFAB_A_FAULT_ERRNO] = { .type = NLA_U32, },
+	[VFAB_A_FAULT_SKIP] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_fault_skip_range),
+	[VFAB_A_FAULT_LIMIT] = NLA_POLICY_MAX(NLA_U32, 1024),
+	[VFAB_A_FAULT_DELAY] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_fault_delay_range),
+	[VFAB_A_FAULT_SPARE] = { .type = NLA_FLAG, },
+};
+
+/* VFAB_CMD_FAULT_DELETE - do */
+const struct nla_policy vfabric_fault_delete_nl_policy[VFAB_A_FAULT_ID + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_FAULT_ID] = { .type = NLA_U32, },
+};
+
 /* Ops table for vfabric */
-const struct genl_ops vfabric_nl_ops[28] = {
+const struct genl_ops vfabric_nl_ops[31] = {
 	{
 		.cmd		= VFAB_CMD_SYSTEM_GET,
 		.doit		= vfabric_nl_system_get_doit,
@@ -500,6 +569,27 @@ const struct genl_ops vfabric_nl_ops[28] = {
 		.doit		= vfabric_nl_counter_clear_doit,
 		.policy		= vfabric_counter_clear_nl_policy,
 		.maxattr	= VFAB_A_PORT,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_FAULT_GET,
+		.doit		= vfabric_nl_fault_get_doit,
+		.dumpit		= vfabric_nl_fault_get_dumpit,
+		.policy		= vfabric_fault_get_nl_policy,
+		.maxattr	= VFAB_A_FAULT_ID,
+	},
+	{
+		.cmd		= VFAB_CMD_FAULT_CREATE,
+		.doit		= vfabric_nl_fault_create_doit,
+		.policy		= vfabric_fault_create_nl_policy,
+		.maxattr	= VFAB_A_CLIQUE,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_FAULT_DELETE,
+		.doit		= vfabric_nl_fault_delete_doit,
+		.policy		= vfabric_fault_delete_nl_policy,
+		.maxattr	= VFAB_A_FAULT_ID,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 };

@@ -67,8 +67,14 @@ extern const struct nla_policy vfabric_counter_get_nl_policy[VFAB_A_PORT + 1];
 
 extern const struct nla_policy vfabric_counter_clear_nl_policy[VFAB_A_PORT + 1];
 
+extern const struct nla_policy vfabric_fault_get_nl_policy[VFAB_A_FAULT_ID + 1];
+
+extern const struct nla_policy vfabric_fault_create_nl_policy[VFAB_A_CLIQUE + 1];
+
+extern const struct nla_policy vfabric_fault_delete_nl_policy[VFAB_A_FAULT_ID + 1];
+
 /* Ops table for vfabric */
-extern const struct genl_ops vfabric_nl_ops[28];
+extern const struct genl_ops vfabric_nl_ops[31];
 
 int vfabric_nl_system_get_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_system_set_doit(struct sk_buff *skb, struct genl_info *info);
@@ -122,6 +128,11 @@ int vfabric_nl_counter_get_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_counter_get_dumpit(struct sk_buff *skb,
 				  struct netlink_callback *cb);
 int vfabric_nl_counter_clear_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_fault_get_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_fault_get_dumpit(struct sk_buff *skb,
+				struct netlink_callback *cb);
+int vfabric_nl_fault_create_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_fault_delete_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	VFABRIC_NLGRP_EVENTS,

@@ -339,7 +339,7 @@ static int vf_nl_deactivate(struct genl_info *info, struct vf_domain *dom,
 		return vf_nl_refuse(info, VFAB_A_PARTITION, -EBUSY,
 			"endpoints of the partition are attached: stop their processes, or force it");
 	bitmap_copy(del, &part->fixed, BITS_PER_LONG);
-	vf_holders_evict(dom, del);
+	vf_holders_evict(dom, del, VFAB_WHY_ADMIN);
 	n->active = false;
 	vf_nl_move(dom, part, none, del, n);
 	vf_partition_deactivate(part);
@@ -575,7 +575,7 @@ int vfabric_nl_channel_delete_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = vf_nl_refuse(info, VFAB_A_CHANNEL, -EBUSY, vf_held_channel);
 	} else {
 		vf_nl_channel_ranks(dom, gate, ranks);
-		vf_holders_evict(dom, ranks);
+		vf_holders_evict(dom, ranks, VFAB_WHY_ADMIN);
 		n.partition = gate->part->id;
 		n.channel = gate->channel;
 		vf_channel_delete(gate);

@@ -121,33 +121,6 @@ int vfabric_nl_switch_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* --- Links ----------------------------------------------------------------------- */
 
-/**
- * struct vf_links - which links a request is about; VF_NONE where it leaves out
- *
- * rank or sw: those of an endpoint or a switch; both: those that join the two;
- * port: only the one at that port, of the rank if there is one. A node is its
- * @ranks ranks from @rank on.
- */
-struct vf_links {
-	u32 rank, sw, port, ranks;
-};
-
-static bool vf_links_have(const struct vf_topo *t, const struct vf_links *w, u32 link)
-{
-	bool rank = w->rank == VF_NONE, sw = w->sw == VF_NONE, port = w->port == VF_NONE;
-	u32 owner = w->rank != VF_NONE ? w->rank : t->world + w->sw;
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		u32 p = t->link[link].end[i], v = t->port[p].vertex;
-
-		rank |= w->rank != VF_NONE && v - w->rank < w->ranks;
-		sw |= w->sw != VF_NONE && v == t->world + w->sw;
-		port |= v == owner && p - t->first[v] == w->port;
-	}
-	return rank && sw && port;
-}
-
 static struct vf_links vf_links_filter(struct nlattr **attrs)
 {
 	return (struct vf_links){
@@ -158,12 +131,20 @@ static struct vf_links vf_links_filter(struct nlattr **attrs)
 	};
 }
 
-/* The links that a request names, of which there must be some. */
-static int vf_nl_links(struct genl_info *info, struct vf_domain *dom,
-		       struct vf_links *w, u32 *first)
+/**
+ * vf_nl_links - the links that a request names, of which there must be some
+ * @info: names them by rank or node, switch and port
+ * @dom: under its lock
+ * @w: the result
+ * @first: the first one of them
+ */
+int vf_nl_links(struct genl_info *info, struct vf_domain *dom,
+		struct vf_links *w, u32 *first)
 {
+	u8 cmd = info->genlhdr->cmd;
 	/* Other commands have no such attribute: theirs end before it */
-	bool node = info->genlhdr->cmd == VFAB_CMD_LINK_SET && info->attrs[VFAB_A_NODE];
+	bool node = (cmd == VFAB_CMD_LINK_SET || cmd == VFAB_CMD_FAULT_CREATE) &&
+		    info->attrs[VFAB_A_NODE];
 	u32 value;
 	int ret = 0;
 
@@ -196,7 +177,8 @@ static int vf_nl_links(struct genl_info *info, struct vf_domain *dom,
 			    "no link joins the two");
 }
 
-static int vf_nl_link_state(const struct vf_topo *t, u32 link, u32 *reason)
+static int vf_nl_link_state(const struct vf_topo *t, u32 link,
+			    const struct vf_speed *shown, u32 *reason)
 {
 	const struct vf_link *l = &t->link[link];
 	int i;
@@ -211,11 +193,14 @@ static int vf_nl_link_state(const struct vf_topo *t, u32 link, u32 *reason)
 		if (v >= t->world && !t->sw_up[v - t->world])
 			return VFAB_LINK_OFF;
 	}
+	*reason = VFAB_LINK_REASON_BROKEN;
+	if (l->broken)
+		return VFAB_LINK_FAULT;
 	*reason = VFAB_LINK_REASON_FLAP;
 	if (l->outage)
 		return VFAB_LINK_RECOVERY;
-	if (l->rate_now != l->rate || l->latency_now != l->latency ||
-	    l->width_now != l->width) {
+	if (shown->rate != l->rate || shown->latency != l->latency ||
+	    shown->width != l->width) {
 		/* Drained besides: the state tells the one, the reason the other */
 		*reason = l->admin == VF_LINK_DRAIN ? VFAB_LINK_REASON_DRAIN :
 						      VFAB_LINK_REASON_DEGRADED;
@@ -227,22 +212,23 @@ static int vf_nl_link_state(const struct vf_topo *t, u32 link, u32 *reason)
 	return VFAB_LINK_ACTIVE;
 }
 
-static int vf_nl_put_link_state(struct sk_buff *skb, const struct vf_topo *t, u32 link)
+static int vf_nl_put_link_state(struct sk_buff *skb, struct vf_domain *dom, u32 link)
 {
-	const struct vf_link *l = &t->link[link];
-	u32 reason, state = vf_nl_link_state(t, link, &reason);
+	const struct vf_link *l = &dom->topo.link[link];
+	const struct vf_speed shown = vf_fault_shown(dom, link);
+	u32 reason, state = vf_nl_link_state(&dom->topo, link, &shown, &reason);
 
 	return nla_put_u8(skb, VFAB_A_UP, l->admin != VF_LINK_DOWN) ||
 	       nla_put_u32(skb, VFAB_A_LINK_STATE, state) ||
 	       nla_put_u32(skb, VFAB_A_LINK_REASON, reason) ||
-	       nla_put_u32(skb, VFAB_A_RATE, l->rate_now) ||
-	       nla_put_u32(skb, VFAB_A_LATENCY, l->latency_now) ||
-	       nla_put_u32(skb, VFAB_A_WIDTH, l->width_now) ||
-	       (l->rate_now != l->rate &&
+	       nla_put_u32(skb, VFAB_A_RATE, shown.rate) ||
+	       nla_put_u32(skb, VFAB_A_LATENCY, shown.latency) ||
+	       nla_put_u32(skb, VFAB_A_WIDTH, shown.width) ||
+	       (shown.rate != l->rate &&
 		nla_put_u32(skb, VFAB_A_BUILT_RATE, l->rate)) ||
-	       (l->latency_now != l->latency &&
+	       (shown.latency != l->latency &&
 		nla_put_u32(skb, VFAB_A_BUILT_LATENCY, l->latency)) ||
-	       (l->width_now != l->width &&
+	       (shown.width != l->width &&
 		nla_put_u32(skb, VFAB_A_BUILT_WIDTH, l->width));
 }
 
@@ -274,7 +260,7 @@ static int vf_nl_fill_link(const struct vf_nl_to *to, struct vf_domain *dom,
 		return -EMSGSIZE;
 	return vf_nl_end(to, hdr,
 		vf_nl_put_ends(to->skb, t, t->link[link].end[0]) ||
-		vf_nl_put_link_state(to->skb, t, link));
+		vf_nl_put_link_state(to->skb, dom, link));
 }
 
 static int vf_nl_walk_link(const struct vf_nl_to *to, struct vf_domain *dom,
@@ -394,13 +380,15 @@ static int vf_nl_set_link(struct vf_domain *dom, u32 link, const struct vf_link_
 		return vf_flap_start(dom, link, set->period, set->count);
 	if (set->restore) {
 		vf_flap_stop(dom, link);
-		vf_topo_degrade(&dom->topo, link, l->rate, l->latency, l->width);
-		return 0;
+		l->set = (struct vf_speed){ l->rate, l->latency, l->width };
 	}
-	vf_topo_degrade(&dom->topo, link,
-			set->rate != VF_NONE ? set->rate : l->rate_now,
-			set->latency != VF_NONE ? set->latency : l->latency_now,
-			set->width != VF_NONE ? set->width : l->width_now);
+	if (set->rate != VF_NONE)
+		l->set.rate = set->rate;
+	if (set->latency != VF_NONE)
+		l->set.latency = set->latency;
+	if (set->width != VF_NONE)
+		l->set.width = set->width;
+	vf_fault_speed(dom, link);
 	return 0;
 }
 
@@ -509,7 +497,7 @@ static int vf_nl_fill_port(const struct vf_nl_to *to, struct vf_domain *dom,
 		return -EMSGSIZE;
 	return vf_nl_end(to, hdr,
 		vf_nl_put_ends(to->skb, t, index) ||
-		vf_nl_put_link_state(to->skb, t, t->port[index].link));
+		vf_nl_put_link_state(to->skb, dom, t->port[index].link));
 }
 
 static int vf_nl_walk_port(const struct vf_nl_to *to, struct vf_domain *dom,

@@ -353,7 +353,8 @@ static enum vf_verdict vf_walk_from(const struct vf_topo *t, u32 port, u32 dst,
 		in = t->port[port].peer;
 		v = t->port[in].vertex;
 		if (!vf_link_carries(t, t->port[port].link)) {
-			if (l->admin == VF_LINK_UP && !l->outage && vf_vertex_down(t, v))
+			if (l->admin == VF_LINK_UP && !l->outage && !l->broken &&
+			    vf_vertex_down(t, v))
 				return VF_HOP_SWITCH_DOWN;
 			return first ? VF_HOP_SRC_DOWN :
 			       v == dst ? VF_HOP_DST_DOWN : VF_HOP_LINK_DOWN;

@@ -107,6 +107,7 @@ static const char *vf_topo_join(struct vf_topo *t,
 			.rate = s.rate, .rate_now = s.rate,
 			.latency = s.latency, .latency_now = s.latency,
 			.width = s.width, .width_now = s.width,
+			.set = { s.rate, s.latency, s.width },
 		};
 		if (t->port[end[0]].vertex < t->world && t->port[end[1]].vertex < t->world)
 			t->direct = true;
@@ -282,7 +283,7 @@ bool vf_link_works(const struct vf_topo *t, u32 link)
 	const struct vf_link *l = &t->link[link];
 	int i;
 
-	if (l->admin == VF_LINK_DOWN || l->outage)
+	if (l->admin == VF_LINK_DOWN || l->outage || l->broken)
 		return false;
 	for (i = 0; i < 2; i++) {
 		u32 v = t->port[l->end[i]].vertex;
@@ -297,6 +298,22 @@ bool vf_link_works(const struct vf_topo *t, u32 link)
 bool vf_link_carries(const struct vf_topo *t, u32 link)
 {
 	return t->link[link].admin == VF_LINK_UP && vf_link_works(t, link);
+}
+
+bool vf_links_have(const struct vf_topo *t, const struct vf_links *w, u32 link)
+{
+	bool rank = w->rank == VF_NONE, sw = w->sw == VF_NONE, port = w->port == VF_NONE;
+	u32 owner = w->rank != VF_NONE ? w->rank : t->world + w->sw;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		u32 p = t->link[link].end[i], v = t->port[p].vertex;
+
+		rank |= w->rank != VF_NONE && v - w->rank < w->ranks;
+		sw |= w->sw != VF_NONE && v == t->world + w->sw;
+		port |= v == owner && p - t->first[v] == w->port;
+	}
+	return rank && sw && port;
 }
 
 /* A vertex's port by its number, or VF_NONE. */

@@ -66,19 +66,41 @@ enum vf_link_admin {
 	VF_LINK_DRAIN,		/* works, but no route uses it */
 };
 
+/* What a link gives: 10^6 bytes per second and direction, nanoseconds, lanes */
+struct vf_speed {
+	u32 rate;
+	u32 latency;
+	u16 width;
+};
+
 /**
  * struct vf_link - two joined ports
  * @end:	the two ports
- * @rate:	as built; @rate_now as degraded
- * @outage:	down by itself, whatever the admin wants
+ * @rate:	as built; @rate_now as it is, degraded or not
+ * @set:	as the admin has set it
+ * @outage:	down for a moment: by so many flaps, whatever the admin wants
+ * @broken:	down: by so many faults
  */
 struct vf_link {
 	u32 end[2];
 	u32 rate, rate_now;
 	u32 latency, latency_now;
 	u16 width, width_now;
+	struct vf_speed set;
 	u8 admin;		/* enum vf_link_admin */
-	bool outage;
+	u8 outage;
+	u8 broken;
+};
+
+/**
+ * struct vf_links - a choice of links; VF_NONE where it leaves out
+ *
+ * rank or sw: those of an endpoint or a switch; both: those that join the two;
+ * port: only the one at that port, of the rank if there is one. A node is its
+ * @ranks ranks from @rank on. Without rank and sw: all.
+ */
+struct vf_links {
+	u32 rank, sw, port, ranks;
 };
 
 struct vf_port {
@@ -209,6 +231,7 @@ void vf_topo_destroy(struct vf_topo *t);
 void vf_topo_degrade(struct vf_topo *t, u32 link, u32 rate, u32 latency, u32 width);
 bool vf_link_works(const struct vf_topo *t, u32 link);
 bool vf_link_carries(const struct vf_topo *t, u32 link);
+bool vf_links_have(const struct vf_topo *t, const struct vf_links *w, u32 link);
 u32 vf_topo_port(const struct vf_topo *t, u32 vertex, u32 number);
 bool vf_topo_is_router(const struct vf_topo *t, u32 vertex);
 int vf_topo_set_entry(struct vf_topo *t, u32 router, u32 dest, u32 base, u64 mask);

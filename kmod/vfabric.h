@@ -87,6 +87,7 @@
 #define VF_COOKIE_COUNTS	(VF_COOKIE_VIEW + VF_COOKIE_UNIT)
 
 struct netlink_ext_ack;
+struct vf_fault;
 struct vf_holder;
 struct vf_window;
 
@@ -228,6 +229,11 @@ struct vf_domain {
 	u8 *link_was;			/* by link: VF_LINK_WAS_* */
 	unsigned long *touched;		/* links that are being changed */
 	DECLARE_BITMAP(told, VF_MAX_WORLD);	/* destinations whose routes are */
+	struct list_head faults;	/* by id */
+	u32 nfaults;
+	u32 fault_id;			/* of the last one */
+	u32 fault_kinds;		/* that act: bit per enum vfabric_fault_kind */
+	struct delayed_work fault_work;	/* faults that begin or end by time */
 };
 
 enum vf_window_kind {
@@ -503,7 +509,7 @@ int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a);
 void vf_holder_kill(struct vf_change *chg, struct vf_holder *h);
 void vf_holder_drain(struct vf_holder *h);
 void vf_holder_end(struct vf_holder *h, u32 reason);
-void vf_holders_evict(struct vf_domain *dom, const unsigned long *ranks);
+void vf_holders_evict(struct vf_domain *dom, const unsigned long *ranks, int why);
 bool vf_same_channel(const struct vf_holder *a, const struct vf_holder *b);
 int vf_holder_lock(struct vf_holder *h);
 int vf_holder_ride_out(struct vf_holder *h);
@@ -549,6 +555,12 @@ int vf_flap_start(struct vf_domain *dom, u32 link, u32 period, u32 count);
 void vf_flap_stop(struct vf_domain *dom, u32 link);
 void vf_flap_stop_all(struct vf_domain *dom);
 void vf_flap_work(struct work_struct *work);
+
+/* fault.c */
+struct vf_speed vf_fault_shown(struct vf_domain *dom, u32 link);
+void vf_fault_speed(struct vf_domain *dom, u32 link);
+void vf_faults_end(struct vf_domain *dom);
+void vf_fault_work(struct work_struct *work);
 
 /* view.c */
 int vf_view_create(struct vf_holder *h);
@@ -614,6 +626,7 @@ struct vf_notice {
 	int object, action, reason;
 	int partition, channel, node, rank, sw, port, dest, up, shared, active;
 	const struct vf_change *chg;
+	const struct vf_fault *fault;
 	const unsigned long *members;
 };
 

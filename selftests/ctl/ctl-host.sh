@@ -39,6 +39,9 @@ port show
 port set
 link show
 link set
+fault create
+fault delete
+fault show
 route show
 route set
 route trace

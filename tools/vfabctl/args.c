@@ -409,7 +409,7 @@ void arg_name(struct ctx *c, const char *what, const char *text)
 unsigned int arg_word(struct ctx *c, const char *what, const char *text,
 		      const char *const *words)
 {
-	char list[128] = "";
+	char list[256] = "";
 	unsigned int i, found = 0, n = 0;
 
 	for (i = 0; words[i]; i++) {

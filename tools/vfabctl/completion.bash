@@ -21,7 +21,7 @@ _vfabctl_verbs() {
 	case $1 in
 	domain)		echo create delete show set wait ;;
 	partition)	echo create delete show set activate deactivate ;;
-	channel)	echo create delete show ;;
+	channel|fault)	echo create delete show ;;
 	endpoint)	echo show set evict ;;
 	switch|port|link|system) echo show set ;;
 	window|node)	echo show ;;
@@ -43,6 +43,10 @@ _vfabctl_options() {
 	"partition create")	echo --name --members ;;
 	"channel create")	echo --mode --user --group ;;
 	"partition set")	echo --add --del --if-detached ;;
+	"fault create")
+		echo --for --count --after --seed --period --rate --latency --width --silent \
+			--state --status --uuid --clique --health --permille --errno --skip \
+			--limit --delay --spare ;;
 	"link set"|"port set")	echo --rate --latency --width --period --count ;;
 	"window show")		echo --rank --handle ;;
 	"route show")		echo --dest ;;
@@ -106,6 +110,11 @@ _vfabctl_position() {
 	"endpoint set 2")	echo evict ;;
 	"switch set 2")		echo up down ;;
 	"port set 2"|"link set 2") echo up down drain restore degrade flap ;;
+	"fault create 2")
+		echo link-down link-flap link-degrade blackhole stuck override peer-kill \
+			node-loss manager-stall import-refuse quota event-delay event-reorder \
+			event-drop ;;
+	"fault delete 2")	echo all ;;
 	"route set 3")		echo via drop ;;
 	profile*)	vfabctl -j profile list 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p' ;;
 	"counters describe 1")	_vfabctl_counters ;;
@@ -120,11 +129,11 @@ _vfabctl_position() {
 
 _vfabctl() {
 	local cur=$2 prev=$3 object='' verb='' position=0 words='' i
-	local objects='domain partition channel node endpoint window switch port link route topo profile counters monitor export wait system'
+	local objects='domain partition channel node endpoint window switch port link route fault topo profile counters monitor export wait system'
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--force|--if-detached|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--json|--pretty|--help|--version|-[jphV]*) ;;
+		--force|--if-detached|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--silent|--spare|--json|--pretty|--help|--version|-[jphV]*) ;;
 		--*)	((i++)) ;;	# its value
 		*)
 			if [ -z "$object" ]; then
@@ -154,10 +163,10 @@ _vfabctl() {
 	--format)	words='nvml-mock prometheus' ;;
 	--only)		words=$(_vfabctl_counters) ;;
 	--partitions)	words='default none hgx15' ;;
-	--for)		words='ready deleted attached=' ;;
+	--for)		[ "$object" = fault ] || words='ready deleted attached=' ;;
 	--user)		words=$(compgen -u) ;;
 	--group)	words=$(compgen -g) ;;
-	--force|--if-detached|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--json|--pretty|--help)
+	--force|--if-detached|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--silent|--spare|--json|--pretty|--help)
 		prev= ;;
 	esac
 	if [ -n "$words" ]; then

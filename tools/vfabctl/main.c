@@ -31,6 +31,7 @@ static const struct object {
 	{ "port", port_verbs, "ports of endpoints and switches" },
 	{ "link", link_verbs, "links between endpoints and switches" },
 	{ "route", route_verbs, "routing tables, and the paths between two ranks" },
+	{ "fault", fault_verbs, "what breaks, when and how often" },
 	{ "topo", topo_verbs, "who reaches whom over how many planes" },
 	{ "profile", profile_verbs, "named topologies, and files of one's own" },
 	{ "counters", counters_verbs, "what endpoints and ports have counted" },

@@ -9,7 +9,7 @@
 
 static const char *const objects[] = {
 	"domain", "partition", "endpoint", "window", "switch", "port", "link",
-	"route", "system", "channel", "counter",
+	"route", "system", "channel", "counter", "fault",
 };
 
 static const char *const actions[] = {
@@ -70,6 +70,8 @@ static void event_addr(char *addr, size_t len, const struct vfab_nl_msg *msg)
 		n += snprintf(addr + n, len - n, "/part%u", get32(msg, VFAB_A_PARTITION));
 	if (get(msg, VFAB_A_OBJECT) == VFAB_OBJ_CHANNEL)
 		snprintf(addr + n, len - n, "/ch%u", get32(msg, VFAB_A_CHANNEL));
+	if (has(msg, VFAB_A_FAULT_ID))
+		snprintf(addr + n, len - n, "/fault%u", get32(msg, VFAB_A_FAULT_ID));
 }
 
 /* An attribute that is a number and may be absent. */
@@ -111,6 +113,8 @@ static void show_event(struct ctx *c, const struct vfab_nl_msg *msg)
 		out_bool(c, "active", get(msg, VFAB_A_ACTIVE));
 		out_text(c, get(msg, VFAB_A_ACTIVE) ? " active yes" : " active no");
 	}
+	if (has(msg, VFAB_A_FAULT_KIND))
+		out_fault(c, msg);
 	if (has(msg, VFAB_A_MEMBERS))
 		out_ranks(c, "members", "members", vfab_nl_attr(msg, VFAB_A_MEMBERS));
 	if (has(msg, VFAB_A_NETNS_MODE))

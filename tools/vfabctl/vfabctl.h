@@ -70,7 +70,7 @@ struct verb {
 extern const struct verb domain_verbs[], partition_verbs[], channel_verbs[],
 	node_verbs[], endpoint_verbs[],
 	window_verbs[], switch_verbs[], port_verbs[], link_verbs[], route_verbs[],
-	topo_verbs[], profile_verbs[], counters_verbs[], monitor_verbs[], export_verbs[],
+	fault_verbs[], topo_verbs[], profile_verbs[], counters_verbs[], monitor_verbs[], export_verbs[],
 	wait_verbs[],
 	system_verbs[];
 
@@ -213,6 +213,7 @@ int link_set(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int kin
 void port_addr(char addr[64], const struct vfab_nl_msg *msg, uint16_t rank,
 	       uint16_t sw, uint16_t port);		/* these three: link.c */
 void out_access(struct ctx *c, const struct vfab_nl_msg *msg);	/* domain.c */
+void out_fault(struct ctx *c, const struct vfab_nl_msg *msg);	/* fault.c */
 uint32_t health_mask(const struct vfab_nl_msg *msg);	/* endpoint.c */
 void out_channel(struct ctx *c, const struct vfab_nl_msg *msg);	/* endpoint.c */
 int show_domain(const struct vfab_nl_msg *msg, void *ctx); /* domain.c */

@@ -39,6 +39,7 @@ enum vfabric_link_state {
  *   uses it.
  * @VFAB_LINK_REASON_FLAP: Down for a moment, as link-set's flap asked for.
  * @VFAB_LINK_REASON_DEGRADED: Its rate, latency or width is not as built.
+ * @VFAB_LINK_REASON_BROKEN: Does not train, as with a broken cable or port.
  */
 enum vfabric_link_reason {
 	VFAB_LINK_REASON_NONE,
@@ -47,6 +48,7 @@ enum vfabric_link_reason {
 	VFAB_LINK_REASON_DRAIN,
 	VFAB_LINK_REASON_FLAP,
 	VFAB_LINK_REASON_DEGRADED,
+	VFAB_LINK_REASON_BROKEN,
 };
 
 /**
@@ -130,6 +132,7 @@ enum vfabric_object {
 	VFAB_OBJ_SYSTEM,
 	VFAB_OBJ_CHANNEL,
 	VFAB_OBJ_COUNTER,
+	VFAB_OBJ_FAULT,
 };
 
 enum vfabric_action {
@@ -211,6 +214,74 @@ enum vfabric_counter {
 	VFAB_COUNTER_RING_CALLS,
 	VFAB_COUNTER_WAIT_CALLS,
 	VFAB_COUNTER_EVENTS_DROPPED,
+};
+
+/**
+ * enum vfabric_fault_kind - What breaks. A fault acts on its target, and takes
+ *   the attributes that its kind is said to take here besides after, duration
+ *   and seed. Targets are links (as in link-set), endpoints (rank, node or
+ *   fault-all), a node, or the domain.
+ * @VFAB_FAULT_LINK_DOWN: Links are broken.
+ * @VFAB_FAULT_LINK_FLAP: Links are down for the first half of each flap-period
+ *   (wanted), fault-count times, or until the fault ends.
+ * @VFAB_FAULT_LINK_DEGRADE: Links have another rate, latency or width (one of
+ *   them is wanted), where that is worse than what they have. fault-silent:
+ *   routes have them, but the links are shown as if they had not.
+ * @VFAB_FAULT_BLACKHOLE: What would pass over the links stalls until the fault
+ *   ends, while routes, views and links say that all is well. fault-duration
+ *   is wanted, at most 600000.
+ * @VFAB_FAULT_STUCK: Endpoints are shown in the state in-progress, and are not
+ *   given to who attaches (EAGAIN); fault-count such refusals.
+ * @VFAB_FAULT_OVERRIDE: Endpoints are shown with another fabric-state, status,
+ *   uuid, clique or health (one of them is wanted), independent of what is so.
+ * @VFAB_FAULT_PEER_KILL: An endpoint that is held ends, and the process that
+ *   holds it is killed (CAP_KILL in the initial user namespace is needed)
+ *   unless fault-spare.
+ * @VFAB_FAULT_NODE_LOSS: The same for all endpoints of a node at once; then
+ *   its links are broken.
+ * @VFAB_FAULT_MANAGER_STALL: Whoever manages the fabric is stuck: routing
+ *   tables do not change (EAGAIN).
+ * @VFAB_FAULT_IMPORT_REFUSE: Imports of peers' windows by the endpoints are
+ *   refused with fault-errno (EPERM), after the first fault-skip of each
+ *   endpoint, of others fault-permille, and at most fault-count.
+ * @VFAB_FAULT_QUOTA: The endpoints may have at most fault-limit (0) windows
+ *   each; more are refused with fault-errno (EDQUOT or ENOMEM), at most
+ *   fault-count times.
+ * @VFAB_FAULT_EVENT_DELAY: Endpoints read their events fault-delay (wanted)
+ *   late.
+ * @VFAB_FAULT_EVENT_REORDER: Endpoints read the events of fault-delay (default
+ *   100) together, in another order.
+ * @VFAB_FAULT_EVENT_DROP: Of the endpoints' events, fault-permille are lost,
+ *   at most fault-count; as with a full queue, an overflow record stands in
+ *   their place.
+ */
+enum vfabric_fault_kind {
+	VFAB_FAULT_LINK_DOWN,
+	VFAB_FAULT_LINK_FLAP,
+	VFAB_FAULT_LINK_DEGRADE,
+	VFAB_FAULT_BLACKHOLE,
+	VFAB_FAULT_STUCK,
+	VFAB_FAULT_OVERRIDE,
+	VFAB_FAULT_PEER_KILL,
+	VFAB_FAULT_NODE_LOSS,
+	VFAB_FAULT_MANAGER_STALL,
+	VFAB_FAULT_IMPORT_REFUSE,
+	VFAB_FAULT_QUOTA,
+	VFAB_FAULT_EVENT_DELAY,
+	VFAB_FAULT_EVENT_REORDER,
+	VFAB_FAULT_EVENT_DROP,
+};
+
+/**
+ * enum vfabric_fault_phase
+ * @VFAB_FAULT_PHASE_PENDING: Waits for fault-after to pass.
+ * @VFAB_FAULT_PHASE_ENDED: Has undone what it did; shown until it is deleted
+ *   or room is needed.
+ */
+enum vfabric_fault_phase {
+	VFAB_FAULT_PHASE_PENDING,
+	VFAB_FAULT_PHASE_ACTIVE,
+	VFAB_FAULT_PHASE_ENDED,
 };
 
 enum {
@@ -308,6 +379,24 @@ enum {
 	VFAB_A_COUNTER,
 	VFAB_A_SHAPE,
 	VFAB_A_SHAPE_SCALE,
+	VFAB_A_FAULT_ID,
+	VFAB_A_FAULT_KIND,
+	VFAB_A_FAULT_PHASE,
+	VFAB_A_FAULT_AFTER,
+	VFAB_A_FAULT_DURATION,
+	VFAB_A_FAULT_LEFT,
+	VFAB_A_FAULT_COUNT,
+	VFAB_A_FAULT_SEED,
+	VFAB_A_FAULT_HITS,
+	VFAB_A_FAULT_ALL,
+	VFAB_A_FAULT_SILENT,
+	VFAB_A_FAULT_PERMILLE,
+	VFAB_A_FAULT_ERRNO,
+	VFAB_A_FAULT_SKIP,
+	VFAB_A_FAULT_LIMIT,
+	VFAB_A_FAULT_DELAY,
+	VFAB_A_FAULT_SPARE,
+	VFAB_A_CLIQUE,
 
 	__VFAB_A_MAX,
 	VFAB_A_MAX = (__VFAB_A_MAX - 1)
@@ -365,6 +454,9 @@ enum {
 	VFAB_CMD_CHANNEL_DELETE,
 	VFAB_CMD_COUNTER_GET,
 	VFAB_CMD_COUNTER_CLEAR,
+	VFAB_CMD_FAULT_GET,
+	VFAB_CMD_FAULT_CREATE,
+	VFAB_CMD_FAULT_DELETE,
 
 	__VFAB_CMD_MAX,
 	VFAB_CMD_MAX = (__VFAB_CMD_MAX - 1)
