@@ -143,7 +143,7 @@ void vf_change_import(struct vf_change *chg, struct vf_import *im,
 {
 	if (im->state >= VF_IMPORT_GONE && state <= im->state)
 		return;
-	if (state == VF_IMPORT_LIVE)
+	if (state <= VF_IMPORT_HOLD)
 		WRITE_ONCE(im->told, false);
 	WRITE_ONCE(im->state, state);
 	vf_change_tell(chg, im->holder);	/* its faults may wait for us */
@@ -174,7 +174,14 @@ static u32 vf_change_imports_of(struct vf_change *chg, struct vf_holder *h,
 	return were;
 }
 
-#define VF_REVOCABLE (BIT(VF_IMPORT_LIVE) | BIT(VF_IMPORT_WAIT) | BIT(VF_IMPORT_LOST))
+#define VF_USABLE (BIT(VF_IMPORT_LIVE) | BIT(VF_IMPORT_HOLD))
+#define VF_REVOCABLE (VF_USABLE | BIT(VF_IMPORT_WAIT) | BIT(VF_IMPORT_LOST))
+
+/* What an import is while there is a route. */
+static enum vf_import_state vf_usable(struct vf_domain *dom, u32 a, u32 b)
+{
+	return vf_route_holed(&dom->topo, a, b) ? VF_IMPORT_HOLD : VF_IMPORT_LIVE;
+}
 
 /* An outage begins: it is settled when it has lasted. */
 static void vf_change_outage(struct vf_change *chg, struct vf_holder *h, u32 peer)
@@ -189,7 +196,7 @@ static void vf_change_outage(struct vf_change *chg, struct vf_holder *h, u32 pee
 		dom->settle_at = jiffies + wait;
 		mod_delayed_work(vf_wq, &dom->settle, wait);
 	}
-	vf_change_imports_of(chg, h, peer, BIT(VF_IMPORT_LIVE), VF_IMPORT_WAIT);
+	vf_change_imports_of(chg, h, peer, VF_USABLE, VF_IMPORT_WAIT);
 	chg->sync = true;
 }
 
@@ -227,7 +234,8 @@ void vf_change_pair(struct vf_change *chg, struct vf_holder *h, u32 peer)
 	vf_pair_route(dom, h->rank, peer, &route);
 	if (route.paths) {
 		were = vf_change_imports_of(chg, h, peer, BIT(VF_IMPORT_WAIT) |
-					    BIT(VF_IMPORT_LOST), VF_IMPORT_LIVE);
+					    BIT(VF_IMPORT_LOST),
+					    vf_usable(dom, h->rank, peer));
 		if (were & BIT(VF_IMPORT_LOST)) {
 			struct vf_peer *p = xa_load(&h->peers, peer);
 
@@ -249,7 +257,7 @@ void vf_change_pair(struct vf_change *chg, struct vf_holder *h, u32 peer)
 		were = vf_change_imports_of(chg, h, peer, VF_REVOCABLE,
 					    apart ? VF_IMPORT_GONE : VF_IMPORT_LOST);
 		/* A peer that died and left its windows is lost with them */
-		lost |= were & (BIT(VF_IMPORT_LIVE) | BIT(VF_IMPORT_WAIT));
+		lost |= were & ~BIT(VF_IMPORT_LOST);
 	}
 	if (lost) {
 		chg->sync = true;
@@ -477,6 +485,51 @@ void vf_change_dest(struct vf_domain *dom, u32 dest, unsigned long *dests)
 	vf_change_concerns(dom, ranks, dests);
 }
 
+/* Imports are held, or no longer held, as t->hole says. */
+static void vf_change_held(struct vf_change *chg)
+{
+	struct vf_domain *dom = chg->dom;
+	struct vf_peer *peer;
+	unsigned long i;
+	u32 rank;
+
+	chg->sync = true;	/* rings look at it under SRCU */
+	for (rank = 0; rank < dom->topo.world; rank++) {
+		struct vf_holder *h = vf_held(dom, rank);
+
+		if (!h)
+			continue;
+		vf_change_tell(chg, h);		/* its rings may wait for us */
+		xa_for_each(&h->peers, i, peer) {
+			enum vf_import_state to = vf_usable(dom, rank, i);
+
+			/* Who lost the route is not let go: vf_change_pair() sees to it */
+			if (!vf_reach(dom, rank, i))
+				vf_change_imports_of(chg, h, i, VF_USABLE & ~BIT(to), to);
+		}
+		cond_resched();
+	}
+}
+
+/**
+ * vf_change_holes - links began or ceased to swallow what they carry
+ * @dom: under its lock
+ * @dests: what vf_route_touch_link() says of them
+ *
+ * When it returns, what may get to one is held: by the proof above, as a fault
+ * maps a page only where it saw the import LIVE, and a ring signals only where
+ * it saw no hole. Views show no difference.
+ */
+void vf_change_holes(struct vf_domain *dom, const unsigned long *dests)
+{
+	struct vf_change chg;
+
+	vf_route_holes(&dom->topo, dests);
+	vf_change_begin(&chg, dom, VFAB_REASON_NONE);
+	vf_change_held(&chg);
+	vf_change_commit(&chg);
+}
+
 /**
  * vf_change_topology - a link, a switch or a table was changed: all of it
  * @chg: for the caller to look at
@@ -499,6 +552,10 @@ void vf_change_topology(struct vf_change *chg, struct vf_domain *dom, u32 reason
 	vf_route_compile(&dom->topo, dests, ranks);
 	vf_change_begin(chg, dom, reason);
 	chg->rates = rates;
+	if (dom->topo.holes) {
+		vf_route_holes(&dom->topo, dests);
+		vf_change_held(chg);
+	}
 	vf_change_routes(chg, rates ? dests : ranks);
 	vf_change_commit(chg);
 }

@@ -28,7 +28,7 @@ static void vf_arm(struct vf_holder *h, u32 vector, int delta)
 	WRITE_ONCE(*word, !!h->armed[vector]);
 }
 
-/* May @h ring @rank now? Under RCU. */
+/* May @h ring @rank now? Under RCU. -EAGAIN: not while a blackhole is between. */
 static int vf_ring_target(struct vf_holder *h, u32 rank, struct vf_holder **peer)
 {
 	int ret;
@@ -44,7 +44,9 @@ static int vf_ring_target(struct vf_holder *h, u32 rank, struct vf_holder **peer
 	*peer = rcu_dereference(h->dom->eps[rank].holder);
 	if (!*peer)
 		return -EHOSTUNREACH;
-	return vf_same_channel(h, *peer) ? 0 : -EPERM;
+	if (!vf_same_channel(h, *peer))
+		return -EPERM;
+	return vf_route_holed(&h->dom->topo, h->rank, rank) ? -EAGAIN : 0;
 }
 
 /*
@@ -69,15 +71,12 @@ static int vf_ring_eventfd(struct vf_holder *h, struct vfab_ring *a)
 	return ret;
 }
 
-int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a)
+static int vf_ring_once(struct vf_holder *h, struct vfab_ring *a)
 {
 	struct vf_holder *peer;
 	bool bound = false;
 	int ret;
 
-	if (a->vector >= VFAB_VECTORS || a->rank >= h->dom->topo.world)
-		return -EINVAL;
-	atomic64_inc(&h->ring_calls);
 	rcu_read_lock();
 	ret = vf_ring_target(h, a->rank, &peer);
 	if (!ret) {
@@ -87,6 +86,34 @@ int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a)
 	}
 	rcu_read_unlock();
 	return bound ? vf_ring_eventfd(h, a) : ret;
+}
+
+/* Is there anything else to say of a ring than that it has to wait? */
+static bool vf_ring_decided(struct vf_holder *h, struct vfab_ring *a)
+{
+	struct vf_holder *peer;
+	bool decided;
+
+	rcu_read_lock();
+	decided = vf_ring_target(h, a->rank, &peer) != -EAGAIN;
+	rcu_read_unlock();
+	return decided;
+}
+
+int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a)
+{
+	int ret;
+
+	if (a->vector >= VFAB_VECTORS || a->rank >= h->dom->topo.world)
+		return -EINVAL;
+	atomic64_inc(&h->ring_calls);
+	while ((ret = vf_ring_once(h, a)) == -EAGAIN) {
+		atomic64_inc(&h->dom->stalls);
+		/* vf_change_held() wakes us when blackholes end, or are routed around */
+		if (wait_event_interruptible(h->wq, vf_ring_decided(h, a)))
+			return -ERESTARTSYS;
+	}
+	return ret;
 }
 
 static int vf_wait_once(struct vf_holder *h, struct vfab_wait *a,

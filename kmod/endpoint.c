@@ -184,22 +184,30 @@ static int vf_pick_rank(struct vf_holder *h, u32 *rank)
 {
 	struct vf_partition *part = h->gate->part;
 	struct vf_domain *dom = h->dom;
-	u32 i;
+	u32 i, stuck = VFAB_RANK_ANY;
 
 	if (*rank != VFAB_RANK_ANY) {
 		if (*rank >= dom->topo.world)
 			return -EINVAL;
 		if (dom->eps[*rank].part != part)
 			return -EACCES;
-		return rcu_access_pointer(dom->eps[*rank].holder) ? -EBUSY : 0;
+		if (rcu_access_pointer(dom->eps[*rank].holder))
+			return -EBUSY;
+		return vf_fault_attach(dom, *rank, true) ? 0 : -EAGAIN;
 	}
-	for (i = 0; i < dom->topo.world; i++)
-		if (dom->eps[i].part == part &&
-		    !rcu_access_pointer(dom->eps[i].holder)) {
+	for (i = 0; i < dom->topo.world; i++) {
+		if (dom->eps[i].part != part || rcu_access_pointer(dom->eps[i].holder))
+			continue;
+		if (vf_fault_attach(dom, i, false)) {
 			*rank = i;
 			return 0;
 		}
-	return -EHOSTUNREACH;
+		stuck = i;
+	}
+	if (stuck == VFAB_RANK_ANY)
+		return -EHOSTUNREACH;
+	vf_fault_attach(dom, stuck, true);
+	return -EAGAIN;
 }
 
 /* What an attached holder needs, allocated before domain->lock is taken. */

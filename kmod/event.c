@@ -12,13 +12,14 @@ void vf_event_stage(struct vf_change *chg, struct vf_holder *h, u32 type,
 		    u32 rank, u64 handle, u32 reason)
 {
 	struct vf_counts *c = &h->dom->counts[h->rank];
+	bool dropped = vf_fault_drops(h);
 
 	lockdep_assert_held(&h->dom->lock);
 	c->peers_lost += type == VFAB_EVENT_PEER_LOST;
 	c->windows_revoked += type == VFAB_EVENT_WINDOW_REVOKED;
 	spin_lock(&h->lock);
 	/* None after a gap: the overflow record comes where it is */
-	if (!h->ev_overflow && h->ev_staged - h->ev_head < VF_EVENTS) {
+	if (!dropped && !h->ev_overflow && h->ev_staged - h->ev_head < VF_EVENTS) {
 		h->events[h->ev_staged++ % VF_EVENTS] = (struct vf_event){
 			.handle = handle,
 			.rank = rank,
@@ -35,16 +36,41 @@ void vf_event_stage(struct vf_change *chg, struct vf_holder *h, u32 type,
 
 void vf_event_publish(struct vf_holder *h)
 {
+	u32 fresh = h->ev_staged - h->ev_stamped;
+	bool late = fresh && h->state != VF_HOLDER_ENDED && vf_fault_delays(h, fresh);
+
 	spin_lock(&h->lock);
-	for (; h->ev_tail != h->ev_staged; h->ev_tail++)
-		h->events[h->ev_tail % VF_EVENTS].loss = lower_32_bits(h->view->loss);
+	for (; h->ev_stamped != h->ev_staged; h->ev_stamped++)
+		h->events[h->ev_stamped % VF_EVENTS].loss = lower_32_bits(h->view->loss);
+	h->ev_late = h->state != VF_HOLDER_ENDED && (late || h->ev_late);
+	if (!h->ev_late)
+		h->ev_tail = h->ev_staged;
 	spin_unlock(&h->lock);
+}
+
+/* What faults kept back is readable now. */
+void vf_event_release(struct vf_holder *h)
+{
+	lockdep_assert_held(&h->dom->lock);
+	if (!h->ev_late)
+		return;
+	spin_lock(&h->lock);
+	vf_fault_reorder(h);
+	h->ev_late = false;
+	h->ev_tail = h->ev_stamped;
+	spin_unlock(&h->lock);
+	wake_up_all(&h->wq);
+}
+
+/* The overflow record is not read before those that are kept back. */
+static bool vf_event_gap(struct vf_holder *h)
+{
+	return READ_ONCE(h->ev_overflow) && !READ_ONCE(h->ev_late);
 }
 
 bool vf_event_pending(struct vf_holder *h)
 {
-	return READ_ONCE(h->ev_head) != READ_ONCE(h->ev_tail) ||
-	       READ_ONCE(h->ev_overflow);
+	return READ_ONCE(h->ev_head) != READ_ONCE(h->ev_tail) || vf_event_gap(h);
 }
 
 static bool vf_event_ready(struct vf_holder *h)
@@ -74,7 +100,7 @@ static bool vf_event_peek(struct vf_holder *h, struct vfab_event *e)
 	spin_lock(&h->lock);
 	if (h->ev_head != h->ev_tail)
 		vf_event_unpack(h, &h->events[h->ev_head % VF_EVENTS], e);
-	else if (h->ev_overflow)
+	else if (vf_event_gap(h))
 		*e = (struct vfab_event){
 			.type = VFAB_EVENT_OVERFLOW,
 			.rank = h->rank,

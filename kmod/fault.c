@@ -2,11 +2,12 @@
 /*
  * Faults: what breaks in a domain, from when, for how long and how often.
  *
- * A fault is pending, then active, then ended. The table at the end says for
- * each kind what it takes and what its begin and its end do; the rest is the
- * same for all. Everything runs under domain->lock; what calls look at on
+ * A fault is pending, then active, then ended. The table of kinds says
+ * what each takes and what its begin and its end do; the rest is the same for
+ * all. Everything runs under domain->lock; what calls look at on
  * their way is in dom->fault_kinds, one word, so that a domain without faults
- * pays for one test.
+ * pays for one test. What the kinds do is in fault_link.c, fault_endpoint.c
+ * and fault_event.c.
  *
  * What is left to chance comes from the seed: number n of it is
  *
@@ -20,28 +21,11 @@
  * so what befalls a rank does not depend on when the others call.
  */
 #include <linux/jiffies.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "fault.h"
 
-/**
- * struct vf_fault_step - what faults that begin or end together leave to be done
- * @dests:	destinations that links concern
- * @changed:	something that is shown
- * @shown:	the same of links
- * @topology:	links changed
- * @rates:	some of them by rate or latency
- */
-struct vf_fault_step {
-	DECLARE_BITMAP(dests, VF_MAX_WORLD);
-	bool changed;
-	bool shown;
-	bool topology;
-	bool rates;
-};
-
 /* One of @m, number @n of the seed's. */
-static u32 vf_fault_chance(u32 seed, u64 n, u32 m)
+u32 vf_fault_chance(u32 seed, u64 n, u32 m)
 {
 	u64 z = seed + (n + 1) * 0x9e3779b97f4a7c15;
 
@@ -49,12 +33,6 @@ static u32 vf_fault_chance(u32 seed, u64 n, u32 m)
 	z = (z ^ z >> 27) * 0x94d049bb133111eb;
 	z ^= z >> 31;
 	return (z >> 32) * m >> 32;
-}
-
-static struct vf_holder *vf_fault_held(struct vf_domain *dom, u32 rank)
-{
-	return rcu_dereference_protected(dom->eps[rank].holder,
-					 lockdep_is_held(&dom->lock));
 }
 
 static void vf_fault_notify(struct vf_fault *f, int action)
@@ -66,207 +44,29 @@ static void vf_fault_notify(struct vf_fault *f, int action)
 	vf_notify(f->dom, &n);
 }
 
-/* --- Links ------------------------------------------------------------------------ */
-
-/* The fault's links have changed. */
-static void vf_fault_touch(struct vf_fault *f, struct vf_fault_step *s)
-{
-	struct vf_topo *t = &f->dom->topo;
-	u32 i;
-
-	for (i = 0; i < t->nlinks; i++)
-		if (vf_links_have(t, &f->links, i))
-			vf_change_link(f->dom, i, s->dests);
-	s->topology = true;
-	s->shown |= !vf_fault_given(f, VF_P_SILENT);
-}
-
-static void vf_fault_break(struct vf_fault *f, struct vf_fault_step *s, int delta)
-{
-	struct vf_topo *t = &f->dom->topo;
-	u32 i;
-
-	for (i = 0; i < t->nlinks; i++)
-		if (vf_links_have(t, &f->links, i))
-			t->link[i].broken += delta;
-	vf_fault_touch(f, s);
-}
-
-static void vf_link_down_start(struct vf_fault *f, struct vf_fault_step *s)
-{
-	vf_fault_break(f, s, 1);
-	f->hits++;
-}
-
-static void vf_link_down_stop(struct vf_fault *f, struct vf_fault_step *s)
-{
-	vf_fault_break(f, s, -1);
-}
-
-static void vf_flap_links(struct vf_fault *f, struct vf_fault_step *s, bool down)
-{
-	struct vf_topo *t = &f->dom->topo;
-	u32 i;
-
-	for (i = 0; i < t->nlinks; i++)
-		if (vf_links_have(t, &f->links, i))
-			t->link[i].outage += down - f->down;
-	f->hits += down && !f->down;
-	f->down = down;
-	vf_fault_touch(f, s);
-}
-
-static unsigned long vf_flap_half(const struct vf_fault *f)
-{
-	return max(1UL, msecs_to_jiffies(f->cfg.p[VF_P_PERIOD] / 2));
-}
-
-static void vf_link_flap_start(struct vf_fault *f, struct vf_fault_step *s)
-{
-	vf_flap_links(f, s, true);
-	f->tick = jiffies + vf_flap_half(f);
-	f->ticking = true;
-}
-
-static void vf_link_flap_tick(struct vf_fault *f, struct vf_fault_step *s)
-{
-	vf_flap_links(f, s, !f->down);
-	f->tick += vf_flap_half(f);
-}
-
-static void vf_link_flap_stop(struct vf_fault *f, struct vf_fault_step *s)
-{
-	vf_flap_links(f, s, false);
-}
-
-/* Of several that make a link worse, the worst holds for each property. */
-static void vf_speed_worsen(struct vf_speed *speed, const struct vf_fault *f)
-{
-	speed->rate = min(speed->rate, vf_fault_param(f, VF_P_RATE, speed->rate));
-	speed->latency = max(speed->latency, vf_fault_param(f, VF_P_LATENCY, speed->latency));
-	if (vf_fault_given(f, VF_P_WIDTH) &&
-	    (!speed->width || f->cfg.p[VF_P_WIDTH] < speed->width))
-		speed->width = f->cfg.p[VF_P_WIDTH];
-}
-
-/* What a link gives: what the admin has set, and what faults leave of it. */
-static struct vf_speed vf_fault_speed_of(struct vf_domain *dom, u32 link, bool silent)
-{
-	struct vf_speed speed = dom->topo.link[link].set;
-	struct vf_fault *f;
-
-	if (!(dom->fault_kinds & BIT(VFAB_FAULT_LINK_DEGRADE)))
-		return speed;
-	list_for_each_entry(f, &dom->faults, node)
-		if (f->cfg.kind == VFAB_FAULT_LINK_DEGRADE &&
-		    f->phase == VFAB_FAULT_PHASE_ACTIVE &&
-		    (silent || !vf_fault_given(f, VF_P_SILENT)) &&
-		    vf_links_have(&dom->topo, &f->links, link))
-			vf_speed_worsen(&speed, f);
-	return speed;
-}
-
-/* What a link is shown to give: silent faults are left out. */
-struct vf_speed vf_fault_shown(struct vf_domain *dom, u32 link)
-{
-	return vf_fault_speed_of(dom, link, false);
-}
-
-/* The admin has set what a link gives, or a fault began or ended: let it hold. */
-void vf_fault_speed(struct vf_domain *dom, u32 link)
-{
-	struct vf_speed speed = vf_fault_speed_of(dom, link, true);
-
-	vf_topo_degrade(&dom->topo, link, speed.rate, speed.latency, speed.width);
-}
-
-static void vf_link_degrade(struct vf_fault *f, struct vf_fault_step *s)
-{
-	struct vf_topo *t = &f->dom->topo;
-	u32 i;
-
-	for (i = 0; i < t->nlinks; i++)
-		if (vf_links_have(t, &f->links, i))
-			vf_fault_speed(f->dom, i);
-	vf_fault_touch(f, s);
-	s->rates = true;
-}
-
-static void vf_link_degrade_start(struct vf_fault *f, struct vf_fault_step *s)
-{
-	vf_link_degrade(f, s);
-	f->hits++;
-}
-
-/* --- Endpoints -------------------------------------------------------------------- */
-
-/* End those that are held; global init, should it hold one, lives on. */
-static void vf_fault_kill(struct vf_fault *f)
-{
-	struct vf_domain *dom = f->dom;
-	unsigned int rank;
-
-	for_each_set_bit(rank, f->ranks, dom->topo.world) {
-		struct vf_holder *h = vf_fault_held(dom, rank);
-
-		if (!h)
-			continue;
-		f->hits++;
-		/* It cannot end before we do: its exit waits for domain->lock */
-		if (!vf_fault_given(f, VF_P_SPARE) && pid_nr(h->tgid) != 1)
-			kill_pid(h->tgid, SIGKILL, 1);
-	}
-	vf_holders_evict(dom, f->ranks, VFAB_WHY_EXIT);
-}
-
-static void vf_peer_kill_start(struct vf_fault *f, struct vf_fault_step *s)
-{
-	vf_fault_kill(f);
-}
-
 /* --- The life of a fault ------------------------------------------------------------ */
 
-#define P(name) BIT(VF_P_ ## name)
-
-static const struct vf_fault_kind vf_fault_kinds[] = {
-	[VFAB_FAULT_LINK_DOWN] = {
-		.target = VF_TARGET_LINKS,
-		.takes = P(DURATION),
-		.start = vf_link_down_start,
-		.stop = vf_link_down_stop,
-	},
-	[VFAB_FAULT_LINK_FLAP] = {
-		.target = VF_TARGET_LINKS,
-		.takes = P(DURATION) | P(COUNT) | P(PERIOD),
-		.wants = P(PERIOD),
-		.want = "a flap wants flap-period, in milliseconds",
-		.start = vf_link_flap_start,
-		.stop = vf_link_flap_stop,
-		.tick = vf_link_flap_tick,
-	},
-	[VFAB_FAULT_LINK_DEGRADE] = {
-		.target = VF_TARGET_LINKS,
-		.takes = P(DURATION) | P(RATE) | P(LATENCY) | P(WIDTH) | P(SILENT),
-		.wants = P(RATE) | P(LATENCY) | P(WIDTH),
-		.want = "degrade wants some of rate, latency and width",
-		.start = vf_link_degrade_start,
-		.stop = vf_link_degrade,
-	},
-	[VFAB_FAULT_PEER_KILL] = {
-		.target = VF_TARGET_RANKS,
-		.takes = P(SPARE),
-		.start = vf_peer_kill_start,
-	},
+static const struct vf_fault_kind *const vf_fault_kinds[] = {
+	[VFAB_FAULT_LINK_DOWN] = &vf_fault_link_down,
+	[VFAB_FAULT_LINK_FLAP] = &vf_fault_link_flap,
+	[VFAB_FAULT_LINK_DEGRADE] = &vf_fault_link_degrade,
+	[VFAB_FAULT_BLACKHOLE] = &vf_fault_blackhole,
+	[VFAB_FAULT_STUCK] = &vf_fault_stuck,
+	[VFAB_FAULT_OVERRIDE] = &vf_fault_override,
+	[VFAB_FAULT_PEER_KILL] = &vf_fault_peer_kill,
+	[VFAB_FAULT_NODE_LOSS] = &vf_fault_node_loss,
+	[VFAB_FAULT_MANAGER_STALL] = &vf_fault_manager_stall,
+	[VFAB_FAULT_IMPORT_REFUSE] = &vf_fault_import_refuse,
+	[VFAB_FAULT_QUOTA] = &vf_fault_quota,
+	[VFAB_FAULT_EVENT_DELAY] = &vf_fault_event_delay,
+	[VFAB_FAULT_EVENT_REORDER] = &vf_fault_event_reorder,
+	[VFAB_FAULT_EVENT_DROP] = &vf_fault_event_drop,
 };
-
-#undef P
 
 /* NULL where there is no such kind. */
 const struct vf_fault_kind *vf_fault_kind(u32 kind)
 {
-	if (kind >= ARRAY_SIZE(vf_fault_kinds) || !vf_fault_kinds[kind].start)
-		return NULL;
-	return &vf_fault_kinds[kind];
+	return kind < ARRAY_SIZE(vf_fault_kinds) ? vf_fault_kinds[kind] : NULL;
 }
 
 /* Which kinds act: what others look at before they look at faults. */
@@ -281,6 +81,19 @@ static void vf_fault_count_kinds(struct vf_domain *dom)
 	WRITE_ONCE(dom->fault_kinds, kinds);
 }
 
+/* The next fault of a kind that acts, after @f or, with NULL, the first. */
+struct vf_fault *vf_fault_next(struct vf_domain *dom, struct vf_fault *f, u32 kind)
+{
+	lockdep_assert_held(&dom->lock);
+	if (!vf_fault_acts(dom, kind))
+		return NULL;
+	f = list_prepare_entry(f, &dom->faults, node);
+	list_for_each_entry_continue(f, &dom->faults, node)
+		if (f->cfg.kind == kind && f->phase == VFAB_FAULT_PHASE_ACTIVE)
+			return f;
+	return NULL;
+}
+
 static void vf_fault_begin(struct vf_fault *f, struct vf_fault_step *s)
 {
 	f->phase = VFAB_FAULT_PHASE_ACTIVE;
@@ -288,9 +101,9 @@ static void vf_fault_begin(struct vf_fault *f, struct vf_fault_step *s)
 	s->changed = true;
 	if (vf_fault_given(f, VF_P_DURATION))
 		f->at = jiffies + msecs_to_jiffies(f->cfg.p[VF_P_DURATION]);
-	f->kind->start(f, s);
-	/* What has nothing to undo is over */
-	if (!f->kind->stop) {
+	if (f->kind->start)
+		f->kind->start(f, s);
+	if (f->kind->once) {
 		f->phase = VFAB_FAULT_PHASE_ENDED;
 		vf_fault_count_kinds(f->dom);
 	}
@@ -304,7 +117,7 @@ static void vf_fault_end(struct vf_fault *f, struct vf_fault_step *s)
 	f->ticking = false;
 	s->changed = true;
 	vf_fault_count_kinds(f->dom);
-	if (active)
+	if (active && f->kind->stop)
 		f->kind->stop(f, s);
 }
 
@@ -312,20 +125,28 @@ static void vf_fault_end(struct vf_fault *f, struct vf_fault_step *s)
 static void vf_fault_apply(struct vf_domain *dom, struct vf_fault_step *s)
 {
 	struct vf_notice n = VF_NOTICE(VFAB_OBJ_LINK, VFAB_ACT_CHANGED, VFAB_WHY_LINK);
+	struct vf_notice shown = VF_NOTICE(VFAB_OBJ_ENDPOINT, VFAB_ACT_CHANGED, VFAB_WHY_NONE);
 	struct vf_change chg;
+	unsigned int rank;
 
+	if (s->holes)
+		vf_change_holes(dom, s->dests);
 	if (s->topology) {
 		vf_change_topology(&chg, dom, VFAB_REASON_LINK, s->dests, s->rates);
 		n.chg = &chg;
 		if (s->shown)
 			vf_notify(dom, &n);
 	}
+	for_each_set_bit(rank, s->endpoints, dom->topo.world) {
+		shown.rank = rank;
+		vf_notify(dom, &shown);
+	}
 	if (s->changed)
 		vf_domain_changed(dom);
 }
 
 /* Has it acted as often as it may? */
-static bool vf_fault_used_up(const struct vf_fault *f)
+bool vf_fault_used_up(const struct vf_fault *f)
 {
 	/* A flap is up again after the last time down */
 	return vf_fault_given(f, VF_P_COUNT) && f->hits >= f->cfg.p[VF_P_COUNT] && !f->down;
@@ -358,9 +179,30 @@ static bool vf_fault_due(struct vf_fault *f, struct vf_fault_step *s, unsigned l
 }
 
 /* Something about faults has to be looked at, now. */
-static void vf_fault_kick(struct vf_domain *dom)
+void vf_fault_kick(struct vf_domain *dom)
 {
 	mod_delayed_work(vf_wq, &dom->fault_work, 0);
+}
+
+/* One more time that it acted; the last one ends it. */
+void vf_fault_hit(struct vf_fault *f)
+{
+	f->hits++;
+	if (vf_fault_used_up(f))
+		vf_fault_kick(f->dom);
+}
+
+/* Does it strike this call of @rank? Each call is asked about once. */
+bool vf_fault_strikes(struct vf_fault *f, u32 rank)
+{
+	u32 turn = f->turn[rank]++;
+
+	if (vf_fault_used_up(f) || turn < vf_fault_param(f, VF_P_SKIP, 0) ||
+	    vf_fault_chance(f->cfg.seed, 1 + rank + (u64)turn * VF_MAX_WORLD, 1000) >=
+	    vf_fault_param(f, VF_P_PERMILLE, 1000))
+		return false;
+	vf_fault_hit(f);
+	return true;
 }
 
 void vf_fault_work(struct work_struct *work)
@@ -420,6 +262,14 @@ u32 vf_fault_left(const struct vf_fault *f)
 	    time_before_eq(f->at, jiffies))
 		return 0;
 	return jiffies_to_msecs(f->at - jiffies);
+}
+
+/* Blackholes are not told apart: each has the stalls since it began. */
+u64 vf_fault_hits(const struct vf_fault *f)
+{
+	if (f->cfg.kind != VFAB_FAULT_BLACKHOLE || f->phase != VFAB_FAULT_PHASE_ACTIVE)
+		return f->hits;
+	return atomic64_read(&f->dom->stalls) - f->stalls;
 }
 
 /* --- Targets ------------------------------------------------------------------------ */
@@ -533,6 +383,8 @@ struct vf_fault *vf_fault_create(struct vf_domain *dom, const struct vf_fault_co
 	if (cfg->kind == VFAB_FAULT_PEER_KILL && !cfg->after && vf_fault_nobody_held(f))
 		goto free;
 	ret = -ENOMEM;
+	if (f->kind->prepare && f->kind->prepare(dom))
+		goto free;
 	if (f->kind->turns) {
 		f->turn = kvcalloc(dom->topo.world, sizeof(*f->turn), VF_GFP_LOCKED);
 		if (!f->turn)

@@ -161,6 +161,8 @@ static int vf_import_add(struct vf_import *im, struct vf_window *win, u64 *cooki
 	peer->next += units;
 	h->nimports++;
 	vf_import_set_window(im, win, *cookie);
+	if (vf_route_holed(&h->dom->topo, h->rank, win->rank))
+		im->state = VF_IMPORT_HOLD;
 	list_add_tail(&im->win_node, &win->imports);
 	win->nimports++;
 	list_add_tail(&im->peer_node, &peer->imports);
@@ -198,6 +200,9 @@ int vf_import_handle(struct vf_holder *h, struct vfab_import *a)
 		goto unlock;
 	ret = -EACCES;
 	if (win->owner != h && a->access & ~win->access)
+		goto unlock;
+	ret = win->owner != h ? vf_fault_import(h) : 0;
+	if (ret)
 		goto unlock;
 	ret = vf_import_add(im, win, &a->cookie);
 	if (ret)
@@ -316,24 +321,24 @@ int vf_import_release(struct vf_holder *h, struct vfab_release *a)
 }
 
 /*
- * Is it decided what an access gets? Not while an outage may end, and not
- * between the mark of a loss and its publication: who absorbs could see it
- * before the view and the loss generation tell.
+ * Is it decided what an access gets? Not while an outage or a blackhole may
+ * end, and not between the mark of a loss and its publication: who absorbs
+ * could see it before the view and the loss generation tell.
  */
 static bool vf_import_decided(struct vf_import *im, enum vf_import_state state)
 {
 	if (state == VF_IMPORT_LIVE || state == VF_IMPORT_ENDED)
 		return true;
-	if (state == VF_IMPORT_WAIT)
+	if (state == VF_IMPORT_WAIT || state == VF_IMPORT_HOLD)
 		return false;
 	/* Who sees it, and then looks at the view, sees the loss there */
 	return smp_load_acquire(&im->told);
 }
 
 /*
- * Sleep until it is decided: vf_settle_work() ends outages, vf_change_commit()
- * everything else. Leaves the mmap lock, so that other threads can map and
- * unmap, and has the access retried.
+ * Sleep until it is decided: vf_settle_work() ends outages, vf_fault_work()
+ * blackholes, vf_change_commit() everything else. Leaves the mmap lock, so that
+ * other threads can map and unmap, and has the access retried.
  */
 static vm_fault_t vf_fault_wait(struct vm_fault *vmf, struct vf_import *im)
 {
@@ -346,6 +351,8 @@ static vm_fault_t vf_fault_wait(struct vm_fault *vmf, struct vf_import *im)
 		return VM_FAULT_SIGBUS;
 	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
 		return VM_FAULT_RETRY;	/* the lock stays held */
+	if (READ_ONCE(im->state) == VF_IMPORT_HOLD)
+		atomic64_inc(&h->dom->stalls);
 	kref_get(&im->ref);
 	get_file(file);			/* pins the holder and this code */
 	vf_fault_unlock(vmf);

@@ -53,30 +53,44 @@ static int vf_nl_put_channel(struct sk_buff *skb, const struct vf_holder *h)
 	       nla_put_u32(skb, VFAB_A_CHANNEL, h->gate->channel);
 }
 
+/* What an endpoint says of itself, true or not. */
+static void vf_nl_identity(struct vf_domain *dom, u32 rank, struct vf_identity *id)
+{
+	struct vf_partition *part = dom->eps[rank].part;
+	u32 up = vf_nl_ports_up(dom, rank);
+
+	*id = (struct vf_identity){
+		.state = part ? VFAB_FABRIC_COMPLETED : VFAB_FABRIC_NOT_STARTED,
+		.clique = part ? part->id : VF_NONE,
+		.health = VFAB_HEALTH_LIMITED,
+		.uuid = dom->uuid,
+	};
+	if (!up)
+		id->health = VFAB_HEALTH_UNHEALTHY;
+	else if (up == vf_vertex_ports(&dom->topo, rank))
+		id->health = VFAB_HEALTH_HEALTHY;
+	vf_fault_lie(dom, rank, id);
+}
+
 static int vf_nl_fill_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
 			       unsigned long rank)
 {
-	struct vf_partition *part = dom->eps[rank].part;
 	struct vf_holder *h = vf_nl_holder(dom, rank);
 	u32 up = vf_nl_ports_up(dom, rank);
 	struct sk_buff *skb = to->skb;
 	void *hdr = vf_nl_begin(to, dom);
-	u32 health = VFAB_HEALTH_LIMITED;
+	struct vf_identity id;
 
 	if (!hdr)
 		return -EMSGSIZE;
-	if (!up)
-		health = VFAB_HEALTH_UNHEALTHY;
-	else if (up == vf_vertex_ports(&dom->topo, rank))
-		health = VFAB_HEALTH_HEALTHY;
+	vf_nl_identity(dom, rank, &id);
 	return vf_nl_end(to, hdr,
 		nla_put_u32(skb, VFAB_A_RANK, rank) ||
-		(part && nla_put_u32(skb, VFAB_A_PARTITION, part->id)) ||
-		nla_put(skb, VFAB_A_UUID, sizeof(dom->uuid), &dom->uuid) ||
-		nla_put_u32(skb, VFAB_A_FABRIC_STATE,
-			    part ? VFAB_FABRIC_COMPLETED : VFAB_FABRIC_NOT_STARTED) ||
-		nla_put_s32(skb, VFAB_A_STATUS, 0) ||
-		nla_put_u32(skb, VFAB_A_HEALTH, health) ||
+		(id.clique != VF_NONE && nla_put_u32(skb, VFAB_A_PARTITION, id.clique)) ||
+		nla_put(skb, VFAB_A_UUID, sizeof(id.uuid), &id.uuid) ||
+		nla_put_u32(skb, VFAB_A_FABRIC_STATE, id.state) ||
+		nla_put_s32(skb, VFAB_A_STATUS, id.status) ||
+		nla_put_u32(skb, VFAB_A_HEALTH, id.health) ||
 		nla_put_u32(skb, VFAB_A_PORTS_UP, up) ||
 		nla_put_u32(skb, VFAB_A_PLANES, vf_vertex_ports(&dom->topo, rank)) ||
 		nla_put_u8(skb, VFAB_A_HELD, !!h) ||

@@ -82,7 +82,7 @@ static int vf_nl_put_fault(const struct vf_nl_to *to, struct vf_domain *dom,
 		nla_put_u32(skb, VFAB_A_FAULT_SEED, c->seed) ||
 		(c->after && nla_put_u32(skb, VFAB_A_FAULT_AFTER, c->after)) ||
 		(left && nla_put_u32(skb, VFAB_A_FAULT_LEFT, left)) ||
-		nla_put_u64_64bit(skb, VFAB_A_FAULT_HITS, f->hits, VFAB_A_PAD) ||
+		nla_put_u64_64bit(skb, VFAB_A_FAULT_HITS, vf_fault_hits(f), VFAB_A_PAD) ||
 		vf_nl_put_params(skb, f));
 }
 
@@ -240,6 +240,16 @@ static int vf_nl_fault_values(struct genl_info *info, const struct vf_fault_conf
 	return 0;
 }
 
+static bool vf_nl_errno_fits(const struct vf_fault_kind *kind, u32 err)
+{
+	const u8 *e;
+
+	for (e = kind->errnos; *e; e++)
+		if (*e == err)
+			return true;
+	return false;
+}
+
 static int vf_nl_fault_params(struct genl_info *info, const struct vf_fault_kind *kind,
 			      struct vf_fault_config *c)
 {
@@ -259,6 +269,12 @@ static int vf_nl_fault_params(struct genl_info *info, const struct vf_fault_kind
 		else if (vf_nl_params[i].type == VF_NL_U32)
 			c->p[i] = nla_get_u32(a);
 	}
+	if (c->given & BIT(VF_P_ERRNO) && !vf_nl_errno_fits(kind, c->p[VF_P_ERRNO]))
+		return vf_nl_refuse(info, VFAB_A_FAULT_ERRNO, -EINVAL,
+			"this call does not fail with that errno: EPERM, EACCES, ENOENT, EHOSTUNREACH, EDQUOT, ENOSPC or ENOMEM of an import, EDQUOT or ENOMEM of a window");
+	if (c->kind == VFAB_FAULT_BLACKHOLE && c->p[VF_P_DURATION] > VF_BLACKHOLE_MAX)
+		return vf_nl_refuse(info, VFAB_A_FAULT_DURATION, -EINVAL,
+			"a blackhole lasts 600000 milliseconds at most: programs wait for its end");
 	if (kind->wants && !(c->given & kind->wants))
 		return vf_nl_refuse(info, VFAB_A_FAULT_KIND, -EINVAL, kind->want);
 	return vf_nl_fault_values(info, c);

@@ -723,6 +723,9 @@ int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
 	ret = vf_nl_dest(info, dom, &dest);
+	if (!ret && vf_fault_stalled(dom))
+		ret = vf_nl_refuse(info, -1, -EAGAIN,
+				   "the fabric manager is stalled: routing tables cannot be changed now, try again later");
 	if (!ret && (info->attrs[VFAB_A_SWITCH] || info->attrs[VFAB_A_RANK]))
 		ret = vf_nl_router(info, dom, &router);
 	if (!ret)

@@ -280,6 +280,88 @@ void vf_route_compile(struct vf_topo *t, const unsigned long *dests,
 	}
 }
 
+/* May what a router has for @dest be swallowed, as far as @lost is known? */
+static bool vf_router_loses(const struct vf_topo *t, const u64 *good, const u64 *lost,
+			    u32 router, u32 dest)
+{
+	size_t i = vf_entry(t, router, dest);
+	u32 first = t->first[vf_router_vertex(t, router)] + t->base[i];
+	u64 mask;
+
+	for (mask = t->mask[i]; mask; mask &= mask - 1) {
+		u32 port = first + __ffs64(mask), w;
+
+		if (!vf_leads_on(t, good, port, dest) ||
+		    !vf_link_carries(t, t->port[port].link))
+			continue;
+		w = t->port[t->port[port].peer].vertex;
+		if (t->link[t->port[port].link].hole ||
+		    (w != dest && vf_is_good(lost, vf_topo_router(t, w))))
+			return true;
+	}
+	return false;
+}
+
+/* The routers that may send what is for @dest into a hole, sooner or later. */
+static void vf_compile_lost(const struct vf_topo *t, u32 dest, const u64 *good, u64 *lost)
+{
+	u32 i, r, turn = 0;
+	bool more = true;
+
+	memset(lost, 0, t->words * sizeof(u64));
+	for (; more; turn++) {
+		more = false;
+		for (i = 0; i < t->routers; i++) {
+			r = turn & 1 ? t->routers - 1 - i : i;
+			if (!vf_is_good(good, r) || vf_is_good(lost, r) ||
+			    !vf_router_loses(t, good, lost, r, dest))
+				continue;
+			lost[r / 64] |= 1ULL << r % 64;
+			more = true;
+		}
+	}
+}
+
+static u64 vf_hole_toward(const struct vf_topo *t, const u64 *lost, u32 rank, u32 dest)
+{
+	u32 p, first = t->first[rank];
+	u64 toward = 0;
+
+	for (p = first; p < t->first[rank + 1]; p++) {
+		u32 w = t->port[p].peer == VF_NONE ? dest : t->port[t->port[p].peer].vertex;
+
+		if (w != dest && vf_topo_is_router(t, w) && vf_is_good(lost, vf_topo_router(t, w)))
+			toward |= 1ULL << (p - first);
+	}
+	return toward;
+}
+
+/**
+ * vf_route_holes - make t->hole what links and tables say
+ * @t: compiled; vf_topo_alloc_holes() made room
+ * @dests: the destinations that may be concerned: those whose links or entries
+ *	changed, or of whose links one began or ceased to swallow
+ */
+void vf_route_holes(struct vf_topo *t, const unsigned long *dests)
+{
+	u64 lost[(VF_MAX_WORLD + VF_MAX_SWITCHES) / 64], up;
+	u32 d, g, p;
+
+	for (d = 0; d < t->world; d++) {
+		if (!test_bit(d, dests))
+			continue;
+		for (up = 0, p = t->first[d]; p < t->first[d + 1]; p++)
+			if (t->port[p].link != VF_NONE && t->link[t->port[p].link].hole)
+				up |= 1ULL << (p - t->first[d]);
+		WRITE_ONCE(t->hole.port_up[d], up);
+		vf_compile_lost(t, d, t->good + (size_t)d * t->words, lost);
+		for (g = 0; g < t->groups; g++)
+			WRITE_ONCE(t->hole.toward[(size_t)g * t->world + d],
+				   vf_hole_toward(t, lost, t->sample[g], d));
+		cond_resched();
+	}
+}
+
 /* What was is forgotten for these. */
 void vf_route_settle(struct vf_topo *t, const unsigned long *ranks)
 {

@@ -80,6 +80,7 @@ struct vf_speed {
  * @set:	as the admin has set it
  * @outage:	down for a moment: by so many flaps, whatever the admin wants
  * @broken:	down: by so many faults
+ * @hole:	swallows what it carries: by so many faults
  */
 struct vf_link {
 	u32 end[2];
@@ -90,6 +91,7 @@ struct vf_link {
 	u8 admin;		/* enum vf_link_admin */
 	u8 outage;
 	u8 broken;
+	u8 hole;
 };
 
 /**
@@ -143,6 +145,9 @@ struct vf_flow {
  * @via:	[router * world + dest], where it does: a bit of mask; who follows
  *		these arrives
  * @flow:	all zero between two uses
+ * @holes:	links that swallow what they carry
+ * @hole:	ports by which a request may get to one: port_up of a rank's own
+ *		links, toward of what is further on; NULL before the first one
  */
 struct vf_topo {
 	u32 world;
@@ -171,6 +176,8 @@ struct vf_topo {
 	struct vf_routes now;
 	struct vf_routes was;	/* before the change being made */
 	struct vf_flow flow;
+	u32 holes;
+	struct vf_routes hole;
 };
 
 /* Why a path ends where it does; the numbers are those of the netlink spec. */
@@ -228,6 +235,7 @@ struct vf_route {
 int vf_topo_create(struct vf_topo *t, const struct vf_topo_config *cfg,
 		   const char **why);
 void vf_topo_destroy(struct vf_topo *t);
+bool vf_topo_alloc_holes(struct vf_topo *t);
 void vf_topo_degrade(struct vf_topo *t, u32 link, u32 rate, u32 latency, u32 width);
 bool vf_link_works(const struct vf_topo *t, u32 link);
 bool vf_link_carries(const struct vf_topo *t, u32 link);
@@ -244,6 +252,7 @@ void vf_route_touch_switch(const struct vf_topo *t, u32 sw, unsigned long *dests
 void vf_route_compile(struct vf_topo *t, const unsigned long *dests,
 		      unsigned long *changed);
 void vf_route_settle(struct vf_topo *t, const unsigned long *ranks);
+void vf_route_holes(struct vf_topo *t, const unsigned long *dests);
 u32 vf_route_paths(const struct vf_topo *t, u32 src, u32 dst);
 void vf_route_get(const struct vf_topo *t, u32 src, u32 dst, struct vf_route *r);
 void vf_route_walk(const struct vf_topo *t, u32 src, u32 port, u32 dst,
@@ -279,6 +288,22 @@ static inline bool vf_route_open(const struct vf_topo *t,
 				 const struct vf_routes *r, u32 a, u32 b)
 {
 	return vf_route_ports(t, r, a, b) && vf_route_ports(t, r, b, a);
+}
+
+/* Ports of @src by which a request for @dst may be swallowed. */
+static inline u64 vf_hole_ports(const struct vf_topo *t, u32 src, u32 dst)
+{
+	return vf_route_ports(t, &t->now, src, dst) &
+	       (READ_ONCE(t->hole.port_up[src]) |
+		READ_ONCE(t->hole.toward[t->group[src] * t->world + dst]));
+}
+
+/* May requests of a pair or their answers be swallowed? */
+static inline bool vf_route_holed(const struct vf_topo *t, u32 a, u32 b)
+{
+	/* Who sees one sees the arrays */
+	return smp_load_acquire(&t->holes) && a != b &&
+	       (vf_hole_ports(t, a, b) || vf_hole_ports(t, b, a));
 }
 
 #endif

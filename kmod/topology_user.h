@@ -17,6 +17,8 @@ typedef uint8_t u8;
 
 #define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
+/* Nothing runs beside these tests, but the model says where it matters */
+#define smp_load_acquire(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))
 #define BITS_PER_LONG 64

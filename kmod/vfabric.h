@@ -234,6 +234,7 @@ struct vf_domain {
 	u32 fault_id;			/* of the last one */
 	u32 fault_kinds;		/* that act: bit per enum vfabric_fault_kind */
 	struct delayed_work fault_work;	/* faults that begin or end by time */
+	atomic64_t stalls;		/* accesses and rings that blackholes held */
 };
 
 enum vf_window_kind {
@@ -269,12 +270,14 @@ struct vf_window {
 };
 
 /*
- * LIVE <-> WAIT -> LOST -> LIVE: with the route. GONE: the window was freed,
+ * LIVE <-> WAIT -> LOST -> LIVE: with the route. HOLD is LIVE to all that look,
+ * but a blackhole has it: faults sleep, and no deadline runs. GONE: the window was freed,
  * its owner or its importer ended, or a partition border came between. ENDED:
  * released; SIGBUS whatever the import asked for. GONE and ENDED are final.
  */
 enum vf_import_state {
 	VF_IMPORT_LIVE,
+	VF_IMPORT_HOLD,			/* until the blackhole ends */
 	VF_IMPORT_WAIT,			/* within the retry timeout: faults sleep */
 	VF_IMPORT_LOST,
 	VF_IMPORT_GONE,
@@ -387,7 +390,10 @@ struct vf_holder {
 	struct vf_event *events;	/* VF_EVENTS of them */
 	u32 ev_head, ev_tail;		/* readable: head <= i < tail */
 	u32 ev_staged;			/* pushed, published by vf_change_commit() */
+	u32 ev_stamped;			/* have their loss generation */
 	bool ev_overflow;
+	bool ev_late;			/* a fault keeps tail back ... */
+	unsigned long ev_due;		/* ... until then, jiffies */
 
 	struct pid *tgid;		/* of the process that attached */
 	wait_queue_entry_t pid_wait;
@@ -529,6 +535,7 @@ void vf_change_topology(struct vf_change *chg, struct vf_domain *dom, u32 reason
 void vf_change_link(struct vf_domain *dom, u32 link, unsigned long *dests);
 void vf_change_switch(struct vf_domain *dom, u32 sw, unsigned long *dests);
 void vf_change_dest(struct vf_domain *dom, u32 dest, unsigned long *dests);
+void vf_change_holes(struct vf_domain *dom, const unsigned long *dests);
 void vf_settle_work(struct work_struct *work);
 int vf_reach(struct vf_domain *dom, u32 a, u32 b);
 bool vf_apart(struct vf_domain *dom, u32 a, u32 b);
@@ -557,10 +564,42 @@ void vf_flap_stop_all(struct vf_domain *dom);
 void vf_flap_work(struct work_struct *work);
 
 /* fault.c */
-struct vf_speed vf_fault_shown(struct vf_domain *dom, u32 link);
-void vf_fault_speed(struct vf_domain *dom, u32 link);
 void vf_faults_end(struct vf_domain *dom);
 void vf_fault_work(struct work_struct *work);
+
+/* Does any fault of this kind (enum vfabric_fault_kind) act? One load. */
+static inline bool vf_fault_acts(const struct vf_domain *dom, u32 kind)
+{
+	return READ_ONCE(dom->fault_kinds) & BIT(kind);
+}
+
+/* fault_link.c */
+struct vf_speed vf_fault_shown(struct vf_domain *dom, u32 link);
+void vf_fault_speed(struct vf_domain *dom, u32 link);
+
+/**
+ * struct vf_identity - what an endpoint says of itself, as NVML has it
+ * @clique:	VF_NONE: in none
+ */
+struct vf_identity {
+	u32 state;		/* enum vfabric_fabric_state */
+	s32 status;
+	u32 clique;
+	u32 health;		/* enum vfabric_health */
+	uuid_t uuid;
+};
+
+/* fault_endpoint.c */
+void vf_fault_lie(struct vf_domain *dom, u32 rank, struct vf_identity *id);
+bool vf_fault_attach(struct vf_domain *dom, u32 rank, bool refuse);
+int vf_fault_import(struct vf_holder *h);
+int vf_fault_window(struct vf_holder *h);
+bool vf_fault_stalled(struct vf_domain *dom);
+
+/* fault_event.c */
+bool vf_fault_drops(struct vf_holder *h);
+bool vf_fault_delays(struct vf_holder *h, u32 events);
+void vf_fault_reorder(struct vf_holder *h);
 
 /* view.c */
 int vf_view_create(struct vf_holder *h);
@@ -579,6 +618,7 @@ void vf_event_publish(struct vf_holder *h);
 ssize_t vf_event_read(struct vf_holder *h, struct file *file, char __user *buf,
 		      size_t len);
 bool vf_event_pending(struct vf_holder *h);
+void vf_event_release(struct vf_holder *h);
 
 /* window.c */
 int vf_window_init(void);

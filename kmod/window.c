@@ -147,6 +147,14 @@ static bool vf_tag_taken(struct vf_holder *h, u64 tag)
 	return false;
 }
 
+/* May @h have one more, of this tag? */
+static int vf_window_room(struct vf_holder *h, u64 tag)
+{
+	if (vf_tag_taken(h, tag))
+		return -EEXIST;
+	return h->nwindows < VF_MAX_WINDOWS ? vf_fault_window(h) : -EDQUOT;
+}
+
 /*
  * The handle: a count that grows with each window of the module, so that no
  * two domains have the same, and where the domain keeps it.
@@ -157,10 +165,9 @@ static int vf_window_link(struct vf_holder *h, struct vf_window *win)
 	u32 index;
 	int ret;
 
-	if (vf_tag_taken(h, win->tag))
-		return -EEXIST;
-	if (h->nwindows >= VF_MAX_WINDOWS)
-		return -EDQUOT;
+	ret = vf_window_room(h, win->tag);
+	if (ret)
+		return ret;
 	ret = xa_alloc_cyclic(&dom->windows, &index, win, XA_LIMIT(1, U32_MAX - 1),
 			      &dom->handle_next, VF_GFP_LOCKED);
 	if (ret < 0)
@@ -204,10 +211,7 @@ int vf_window_alloc(struct vf_holder *h, struct vfab_window_alloc *a)
 	ret = vf_holder_lock(h);
 	if (ret)
 		return ret;
-	if (vf_tag_taken(h, a->tag))
-		ret = -EEXIST;
-	else if (h->nwindows >= VF_MAX_WINDOWS)
-		ret = -EDQUOT;
+	ret = vf_window_room(h, a->tag);
 	mutex_unlock(&dom->lock);
 	if (ret)
 		return ret;

@@ -1060,9 +1060,9 @@ TEST_F(nl, fuzz)
 	uint64_t end = vft_now() + 3 * VFT_SEC;
 	struct vft_nl *nl = vft_nl();
 	unsigned int seed = 12345, n = 0;
+	struct vft_req req;
 
 	while (vft_now() < end) {
-		struct vft_req req;
 		/* not DOMAIN_CREATE, which could succeed and be forgotten */
 		int cmd = 1 + vft_random(&seed) % VFAB_CMD_MAX, k, attrs = vft_random(&seed) % 6;
 
@@ -1072,6 +1072,8 @@ TEST_F(nl, fuzz)
 		vft_req(&req, nl, cmd, vft_random(&seed) % 4 ? NLM_F_ACK : NLM_F_DUMP);
 		if (vft_random(&seed) % 4)
 			vft_put_u32(&req, VFAB_A_DOMAIN, self->dom.id);
+		if (cmd == VFAB_CMD_FAULT_CREATE)	/* we hold an endpoint */
+			vft_put_flag(&req, VFAB_A_FAULT_SPARE);
 		for (k = 0; k < attrs; k++) {
 			char data[160];
 			size_t len = vft_random(&seed) % sizeof(data), i;
@@ -1088,6 +1090,8 @@ TEST_F(nl, fuzz)
 	}
 	EXPECT_LT(200, n);
 	/* the domain is there and can be told what to do */
+	get(&req, &self->dom, VFAB_CMD_FAULT_DELETE);
+	EXPECT_EQ(0, vft_call(nl, &req, NULL, NULL));
 	EXPECT_EQ(0, vft_link(&self->dom, -1, 0, true));
 	vft_domain_set(&self->dom, VFAB_A_RETRY_TIMEOUT, 0);
 }
@@ -1645,6 +1649,9 @@ static void good_request(struct vft_req *req, const struct vft_domain *dom, int 
 		vft_put_u32(req, VFAB_A_RANK, 0);
 		vft_put_u8(req, VFAB_A_UP, 0);
 		break;
+	case VFAB_CMD_FAULT_CREATE:
+		vft_put_u32(req, VFAB_A_FAULT_KIND, VFAB_FAULT_LINK_DOWN);
+		break;
 	case VFAB_CMD_ROUTE_SET:
 		vft_put_u32(req, VFAB_A_DEST, 0);
 		vft_put_flag(req, VFAB_A_DROP);
@@ -1656,7 +1663,8 @@ static const int writes[] = {
 	VFAB_CMD_SYSTEM_SET, VFAB_CMD_DOMAIN_CREATE, VFAB_CMD_DOMAIN_DELETE, VFAB_CMD_DOMAIN_SET,
 	VFAB_CMD_PARTITION_CREATE, VFAB_CMD_PARTITION_DELETE, VFAB_CMD_PARTITION_SET,
 	VFAB_CMD_ENDPOINT_SET, VFAB_CMD_SWITCH_SET, VFAB_CMD_PORT_SET, VFAB_CMD_LINK_SET,
-	VFAB_CMD_ROUTE_SET, VFAB_CMD_COUNTER_CLEAR,
+	VFAB_CMD_ROUTE_SET, VFAB_CMD_COUNTER_CLEAR, VFAB_CMD_FAULT_CREATE,
+	VFAB_CMD_FAULT_DELETE,
 };
 
 static int set_proc(const char *file, const char *format, int id)

@@ -159,7 +159,7 @@ static bool carries(const struct vf_topo *t, u32 port)
 		if (v >= t->world && !t->sw_up[v - t->world])
 			return false;
 	}
-	return l->admin == VF_LINK_UP && !l->outage;
+	return l->admin == VF_LINK_UP && !l->outage && !l->broken;
 }
 
 static bool in_set(const struct vf_topo *t, u32 port, u32 dst)
@@ -204,6 +204,41 @@ static u64 plain_ports(const struct vf_topo *t, u32 src, u32 dst)
 	return live;
 }
 
+static bool passed[VF_MAX_WORLD + VF_MAX_SWITCHES];
+
+/* May a request that leaves by @port, and would arrive, be swallowed on its way? */
+static bool swallowed(const struct vf_topo *t, u32 port, u32 dst)
+{
+	u32 v, p;
+
+	memset(seen, 0, sizeof(seen));
+	if (!arrives(t, port, dst))
+		return false;
+	if (t->link[t->port[port].link].hole)
+		return true;
+	v = t->port[t->port[port].peer].vertex;
+	if (v == dst || passed[v])
+		return false;
+	passed[v] = true;
+	for (p = t->first[v]; p < t->first[v + 1]; p++)
+		if (in_set(t, p, dst) && swallowed(t, p, dst))
+			return true;
+	return false;
+}
+
+static bool plain_holed(const struct vf_topo *t, u32 src, u32 dst)
+{
+	u64 live = plain_ports(t, src, dst);
+	u32 p;
+
+	for (p = t->first[src]; p < t->first[src + 1]; p++) {
+		memset(passed, 0, sizeof(passed));
+		if (live >> (p - t->first[src]) & 1 && swallowed(t, p, dst))
+			return true;
+	}
+	return false;
+}
+
 /* --- Tests ---------------------------------------------------------------------- */
 
 /* What changed, as the module would find it: only those are compiled. */
@@ -211,9 +246,9 @@ static void storm_step(struct vf_topo *t, unsigned long *changed)
 {
 	unsigned long dests[VF_MAX_WORLD / BITS_PER_LONG] = { };
 	u32 link = below(t->nlinks), sw = below(t->switches), dest = below(t->world);
-	u32 router = below(t->routers), what = below(5);
+	u32 router = below(t->routers), what = below(7);
 
-	if ((what == 0 && !t->switches) || (what > 2 && !t->routers) || !t->nlinks)
+	if ((what == 0 && !t->switches) || (what > 4 && !t->routers) || !t->nlinks)
 		return;
 	switch (what) {
 	case 0:
@@ -229,6 +264,16 @@ static void storm_step(struct vf_topo *t, unsigned long *changed)
 		vf_route_touch_link(t, link, dests);
 		break;
 	case 3:
+		t->link[link].broken = !below(3);
+		vf_route_touch_link(t, link, dests);
+		break;
+	case 4:
+		t->holes -= t->link[link].hole;
+		t->link[link].hole = !below(3);
+		t->holes += t->link[link].hole;
+		vf_route_touch_link(t, link, dests);
+		break;
+	case 5:
 		vf_topo_set_entry(t, router, dest, 0, 0);
 		__set_bit(dest, dests);
 		break;
@@ -239,6 +284,7 @@ static void storm_step(struct vf_topo *t, unsigned long *changed)
 		__set_bit(dest, dests);
 	}
 	vf_route_compile(t, dests, changed);
+	vf_route_holes(t, dests);
 }
 
 static bool pair_agrees(const struct vf_topo *t, u32 a, u32 b)
@@ -252,6 +298,8 @@ static bool pair_agrees(const struct vf_topo *t, u32 a, u32 b)
 		return false;
 	vf_route_get(t, a, b, &r);
 	if (r.paths != min(hweight64(live), hweight64(back)) || !r.paths != !r.rate)
+		return false;
+	if (vf_route_holed(t, a, b) != (plain_holed(t, a, b) || plain_holed(t, b, a)))
 		return false;
 	for (k = 0; k < vf_vertex_ports(t, a); k++) {
 		vf_route_walk(t, a, k, b, &path);
@@ -317,7 +365,7 @@ static bool unchanged_agree(const struct vf_topo *t, const unsigned long *change
 
 static bool storm(struct vf_topo *t, int steps)
 {
-	bool ok = true;
+	bool ok = vf_topo_alloc_holes(t);
 	int i, j;
 
 	for (i = 0; ok && i < steps; i++) {

@@ -65,7 +65,9 @@ static const struct {
 	{ ECONNRESET,
 	  "a rank of the group was lost: vfab_comm_lost_rank() tells which; make a group of the others"
 	},
-	{ EAGAIN, "the route view changes all the time" },
+	{ EAGAIN,
+	  "not ready, the endpoint's fabric state is IN_PROGRESS: try again later ('vfabctl endpoint show' tells the state)"
+	},
 };
 
 const char *vfabi_errno(int err)

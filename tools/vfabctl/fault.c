@@ -18,6 +18,24 @@ static const char *const kinds[] = {
 	"event-delay", "event-reorder", "event-drop", NULL
 };
 
+/* What each takes besides after and seed */
+static const char *const takes[] = {
+	"for",
+	"for, count, period",
+	"for, rate, latency, width, silent",
+	"for",
+	"for, count",
+	"for, state, status, uuid, clique, health",
+	"spare",
+	"for, spare",
+	"for",
+	"for, count, errno, skip, permille",
+	"for, count, errno, limit",
+	"for, delay",
+	"for, delay",
+	"for, count, permille",
+};
+
 static const char *const phases[] = { "pending", "active", "ended" };
 
 static const char *const states[] = {
@@ -377,6 +395,26 @@ static void words_to_options(const struct opt *opts, int argc, char **argv)
 	}
 }
 
+static bool listed(const char *list, const char *name)
+{
+	const char *at = strstr(list, name);
+	size_t len = strlen(name);
+
+	return at && (at == list || at[-1] == ' ') && (!at[len] || at[len] == ',');
+}
+
+/* The kernel would refuse it without saying what the kind does take. */
+static void check_takes(struct ctx *c, unsigned int kind, const struct opt *opts)
+{
+	const struct opt *o;
+
+	for (o = opts; o->name; o++)
+		if ((o->value ? !!*o->value : *o->flag) && !listed("after, seed", o->name) &&
+		    !listed(takes[kind], o->name))
+			usage(c, "%s does not take %s, but after, seed, %s", kinds[kind],
+			      o->name, takes[kind]);
+}
+
 static int create(struct ctx *c, int argc, char **argv)
 {
 	struct wishes w = { 0 };
@@ -412,6 +450,7 @@ static int create(struct ctx *c, int argc, char **argv)
 	words_to_options(opts, argc, argv);
 	args_parse(c, argc, argv, opts, 2, 3, pos);
 	kind = arg_word(c, "kind", pos[1], kinds);
+	check_takes(c, kind, opts);
 	a = target_addr(c, pos[0], pos[2], &all);
 	req = request(c, VFAB_CMD_FAULT_CREATE, &a);
 	mnl_attr_put_u32(req, VFAB_A_FAULT_KIND, kind);

@@ -25,6 +25,7 @@
  * ENOTCONN     the file is not attached yet
  * EALREADY     the file is attached already
  * EBUSY        the rank is held by another file
+ * EAGAIN       ATTACH: the rank is not ready, its fabric state is IN_PROGRESS
  * EACCES       ATTACH: the rank is not in this file's partition; else: the rank
  *              is not in this endpoint's partition, or more access is asked for
  *              than the window gives
@@ -129,7 +130,8 @@ struct vfab_info {
  * Its end frees its windows, revokes its imports (each as it asked for, enum
  * vfab_loss) and tells its peers. An ended
  * file stays dead: open a new one to attach again.
- * EHOSTUNREACH: VFAB_RANK_ANY and no rank of the partition is free.
+ * EHOSTUNREACH: VFAB_RANK_ANY and no rank of the partition is free. EAGAIN: the
+ * rank, or with VFAB_RANK_ANY each that is free, is not ready: try again later.
  */
 struct vfab_attach {
 	__u32 rank;
@@ -258,6 +260,9 @@ struct vfab_bell {
  * struct vfab_ring - wake whoever waits on a doorbell; does not count by itself
  * @rank:	the peer
  * @vector:	0 .. VFAB_VECTORS - 1
+ *
+ * Waits only where a fault swallows what is sent there: EINTR (restarted by
+ * SA_RESTART).
  */
 struct vfab_ring {
 	__u32 rank;
