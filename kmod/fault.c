@@ -130,7 +130,7 @@ static void vf_fault_apply(struct vf_domain *dom, struct vf_fault_step *s)
 	unsigned int rank;
 
 	if (s->holes)
-		vf_change_holes(dom, s->dests);
+		vf_change_holes(dom, s->swallow);
 	if (s->topology) {
 		vf_change_topology(&chg, dom, VFAB_REASON_LINK, s->dests, s->rates);
 		n.chg = &chg;

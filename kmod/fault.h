@@ -62,15 +62,16 @@ struct vf_fault_config {
 /**
  * struct vf_fault_step - what faults that begin or end together leave to be done
  * @dests:	destinations that links concern
+ * @swallow:	the same of links that began or ceased to swallow, if @holes
  * @endpoints:	that are shown otherwise
  * @changed:	something that is shown
- * @holes:	links began or ceased to swallow
  * @shown:	of links something that is shown
  * @topology:	links changed
  * @rates:	some of them by rate or latency
  */
 struct vf_fault_step {
 	DECLARE_BITMAP(dests, VF_MAX_WORLD);
+	DECLARE_BITMAP(swallow, VF_MAX_WORLD);
 	DECLARE_BITMAP(endpoints, VF_MAX_WORLD);
 	bool changed;
 	bool holes;

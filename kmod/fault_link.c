@@ -3,7 +3,7 @@
 #include <linux/jiffies.h>
 #include "fault.h"
 
-/* The fault's links have changed. */
+/* The fault's links are about to change: what routes they concern is as it still is. */
 static void vf_fault_touch(struct vf_fault *f, struct vf_fault_step *s)
 {
 	struct vf_topo *t = &f->dom->topo;
@@ -22,10 +22,10 @@ void vf_fault_break(struct vf_fault *f, struct vf_fault_step *s, int delta)
 	struct vf_topo *t = &f->dom->topo;
 	u32 i;
 
+	vf_fault_touch(f, s);
 	for (i = 0; i < t->nlinks; i++)
 		if (vf_links_have(t, &f->links, i))
 			t->link[i].broken += delta;
-	vf_fault_touch(f, s);
 }
 
 static void vf_link_down_start(struct vf_fault *f, struct vf_fault_step *s)
@@ -44,12 +44,12 @@ static void vf_flap_links(struct vf_fault *f, struct vf_fault_step *s, bool down
 	struct vf_topo *t = &f->dom->topo;
 	u32 i;
 
+	vf_fault_touch(f, s);
 	for (i = 0; i < t->nlinks; i++)
 		if (vf_links_have(t, &f->links, i))
 			t->link[i].outage += down - f->down;
 	f->hits += down && !f->down;
 	f->down = down;
-	vf_fault_touch(f, s);
 }
 
 static unsigned long vf_flap_half(const struct vf_fault *f)
@@ -118,10 +118,10 @@ static void vf_link_degrade(struct vf_fault *f, struct vf_fault_step *s)
 	struct vf_topo *t = &f->dom->topo;
 	u32 i;
 
+	vf_fault_touch(f, s);
 	for (i = 0; i < t->nlinks; i++)
 		if (vf_links_have(t, &f->links, i))
 			vf_fault_speed(f->dom, i);
-	vf_fault_touch(f, s);
 	s->rates = true;
 }
 
@@ -170,7 +170,7 @@ static void vf_swallow(struct vf_fault *f, struct vf_fault_step *s, int delta)
 		holes -= !!t->link[i].hole;
 		t->link[i].hole += delta;
 		holes += !!t->link[i].hole;
-		vf_route_touch_link(t, i, s->dests);
+		vf_route_touch_link(t, i, s->swallow);
 	}
 	/* After the arrays that prepare made; pairs with vf_route_holed() */
 	smp_store_release(&t->holes, holes);
