@@ -38,6 +38,7 @@ static const struct object {
 	{ "monitor", monitor_verbs, "print changes as they happen" },
 	{ "export", export_verbs, "the state of endpoints as other tools read it" },
 	{ "wait", wait_verbs, "wait for a state of a domain" },
+	{ "scenario", scenario_verbs, "incidents, replayed against a program" },
 	{ "system", system_verbs, "what holds for the whole module" },
 	{ NULL, NULL, NULL }
 };

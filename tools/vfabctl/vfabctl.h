@@ -70,9 +70,8 @@ struct verb {
 extern const struct verb domain_verbs[], partition_verbs[], channel_verbs[],
 	node_verbs[], endpoint_verbs[],
 	window_verbs[], switch_verbs[], port_verbs[], link_verbs[], route_verbs[],
-	fault_verbs[], topo_verbs[], profile_verbs[], counters_verbs[], monitor_verbs[], export_verbs[],
-	wait_verbs[],
-	system_verbs[];
+	fault_verbs[], topo_verbs[], profile_verbs[], counters_verbs[], monitor_verbs[],
+	export_verbs[], wait_verbs[], scenario_verbs[], system_verbs[];
 
 /* main.c */
 void error(const struct ctx *c, const char *fmt, ...)

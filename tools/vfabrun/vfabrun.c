@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "../job.h"
 #include "../output.h"
 #include "vfab.h"
 #include "vfab_nl.h"
@@ -86,7 +87,7 @@ static struct {
 	bool ending;
 	pid_t pid;
 	struct rlimit files;
-	uint32_t member[VFAB_MAX_WORLD];
+	uint32_t member[VFAB_MAX_WORLD], rank[VFAB_MAX_WORLD];
 } job = { .grace = 5 };
 
 static double now(void)
@@ -132,31 +133,10 @@ static void kill_all(int sig)
 			kill(job.proc[i].pid, sig);
 }
 
-static void put_env(const char *name, uint32_t value)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", value);
-	setenv(name, text, 1);
-}
-
-/* Place among the job's processes of the same node */
-static uint32_t local_rank(uint32_t i)
-{
-	uint32_t k, place = 0;
-
-	for (k = 0; k < i; k++)
-		if (job.proc[k].rank / job.share == job.proc[i].rank / job.share)
-			place++;
-	return place;
-}
-
 static void child(uint32_t i, char **argv, int report)
 {
 	struct proc *p = &job.proc[i];
-	char *list, *at;
 	sigset_t none;
-	uint32_t k;
 	int err;
 
 	/* Orphans would hold their ranks for ever. */
@@ -169,22 +149,7 @@ static void child(uint32_t i, char **argv, int report)
 
 		dup2(null, 0);
 	}
-	list = malloc(job.n * 6);
-	at = list;
-	for (k = 0; list && k < job.n; k++)
-		at += sprintf(at, "%s%u", k ? "," : "", job.proc[k].rank);
-	if (list)
-		setenv("VFAB_RANKS", list, 1);
-	if (job.domain)
-		setenv("VFAB_DOMAIN", job.domain, 1);
-	put_env("VFAB_RANK", p->rank);
-	put_env("VFAB_WORLD_SIZE", job.n);
-	put_env("VFAB_NODE", p->rank / job.share);
-	put_env("VFAB_LOCAL_RANK", local_rank(i));
-	put_env("RANK", i);
-	put_env("LOCAL_RANK", i);
-	put_env("WORLD_SIZE", job.n);
-	put_env("LOCAL_WORLD_SIZE", job.n);
+	job_env(job.rank, job.n, i, job.share, job.domain);
 	if (job.label) {
 		dup2(p->out[0].to, 1);
 		dup2(p->out[1].to, 2);
@@ -547,6 +512,7 @@ static int choose_ranks(uint32_t n, const char *list, const struct vfab_info *in
 	job.n = count;
 	for (i = 0; i < count; i++)
 		job.proc[i].rank = ranks[i];
+	memcpy(job.rank, ranks, count * sizeof(*ranks));
 	job.width = snprintf(text, sizeof(text), "%u", info->world - 1);
 	return 0;
 }
