@@ -11,11 +11,15 @@
  * "regrouped N", and at the end "ops N wrong N stale N group N"; its status is 0 if
  * nothing was wrong.
  *
- * Each rank also keeps a window of a known pattern mapped by all others. After a
- * loss it must not show that pattern any more: that would be "stale", memory
- * that may belong to somebody else by now.
+ * Arguments: operations (0: until one of the ranks gets SIGTERM), microseconds
+ * between two of them, and --plain.
+ *
+ * Without --plain, each rank also keeps a window of a known pattern mapped by all
+ * others. After a loss it must not show that pattern any more: that would be
+ * "stale", memory that may belong to somebody else by now.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +32,8 @@
 #define PATTERN	UINT64_C(0x5ca1ab1e)
 #define TIMEOUT	(10 * VFAB_SECOND)
 
-static uint64_t in[COUNT], out[COUNT];
+/* One element more than is reduced: how many ranks were told to stop */
+static uint64_t in[COUNT + 1], out[COUNT + 1];
 static struct vfab_mem canary[VFAB_MAX_WORLD];
 static uint32_t ranks[VFAB_MAX_WORLD], n;
 static unsigned long wrong, stale;
@@ -144,6 +149,14 @@ static int meet(struct vfab_ep *ep, struct vfab_comm **comm, uint32_t world, uin
 	}
 }
 
+/* SIGTERM is held back: no call is interrupted */
+static bool told_to_stop(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) && sigismember(&set, SIGTERM);
+}
+
 /* Every rank's input differs, in each element and operation. */
 static int reduce(struct vfab_comm *comm, uint32_t self, unsigned long op)
 {
@@ -153,7 +166,8 @@ static int reduce(struct vfab_comm *comm, uint32_t self, unsigned long op)
 
 	for (i = 0; i < COUNT; i++)
 		in[i] = op * 1000003 + self * 7919 + i;
-	ret = vfab_allreduce(comm, in, out, COUNT, VFAB_U64, VFAB_SUM);
+	in[COUNT] = told_to_stop();
+	ret = vfab_allreduce(comm, in, out, COUNT + 1, VFAB_U64, VFAB_SUM);
 	for (i = 0; !ret && i < COUNT; i++) {
 		for (k = 0, sum = 0; k < n; k++)
 			sum += op * 1000003 + ranks[k] * 7919 + i;
@@ -170,23 +184,27 @@ int main(int argc, char **argv)
 	uint32_t self, world, lost;
 	struct vfab_ep *ep;
 	uint64_t op = 0;
+	sigset_t term;
 	int ret;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
 	ret = open_patiently(&ep);
 	if (ret)
 		return failed("open", ret);
 	ret = vfab_env_job(&self, ranks, &n);
 	self = vfab_info(ep)->rank;
 	world = n;
-	if (!ret)
+	if (!ret && argc < 4)
 		ret = map_canaries(ep);
 	if (!ret)
 		ret = meet(ep, &comm, world, &op);
 	if (ret)
 		return failed("meet", ret);
 	puts("ready");
-	while (op < ops) {
+	while ((!ops || op < ops) && !out[COUNT]) {
 		ret = reduce(comm, self, op);
 		if (!ret) {
 			printf("op %lu\n", (unsigned long)op++);

@@ -94,6 +94,19 @@ static void show_field(struct ctx *c, const char *key, const struct text *t)
 		out_text(c, "\n  %-9s %s", key, escaped(t->s));
 }
 
+static void show_choices(struct ctx *c, const struct scenario *s)
+{
+	uint32_t i;
+
+	out_open(c, "choose", '{');
+	for (i = 0; i < s->nchoices; i++) {
+		out_str(c, s->choices[i].name.s, NULL, s->choices[i].spec.s);
+		out_text(c, "\n  choose    %s: %s", s->choices[i].name.s,
+			 escaped(s->choices[i].spec.s));
+	}
+	out_close(c, '}');
+}
+
 static void show_programs(struct ctx *c, const struct scenario *s)
 {
 	const struct program *p;
@@ -170,6 +183,7 @@ static void show_one(struct ctx *c, const struct scenario *s)
 	show_field(c, "role", &s->role);
 	out_str(c, "file", NULL, s->file);
 	out_text(c, "\n  file      %s", escaped(s->file));
+	show_choices(c, s);
 	show_programs(c, s);
 	show_steps(c, s);
 	out_open(c, "verdict", '[');
@@ -381,7 +395,7 @@ static int run_one(struct ctx *c, const struct scenario *s, struct run *r)
 
 	r->c = c;
 	r->s = s;
-	vars_choose(&r->vars, s, r->seed);
+	vars_choose(&r->vars, s, r->seed, r->sets);
 	if (s->timeout.s)
 		limit = vars_expand(&r->vars, s->timeout.s);
 	if (limit)
@@ -397,7 +411,7 @@ static int run_one(struct ctx *c, const struct scenario *s, struct run *r)
 	r->deadline = s_limit;
 	set_path();
 	out_open(c, NULL, '[');
-	c->out.opened = true;	/* out_finish() closes it */
+	c->out.opened = c->json;	/* out_finish() closes it */
 	out_open(c, NULL, '{');
 	out_str(c, "name", NULL, s->name.s);
 	out_uint(c, "seed", NULL, r->seed);
@@ -428,6 +442,27 @@ static int cut_under_test(struct ctx *c, int argc, char **argv, char ***words)
 	return argc;
 }
 
+/* --set NAME=VALUE, of what the seed would choose */
+static void check_sets(struct ctx *c, const struct scenario *s, char *const *sets)
+{
+	const char *equals;
+	uint32_t i;
+
+	for (; *sets; sets++) {
+		equals = strchr(*sets, '=');
+		for (i = 0; equals && i < s->nchoices; i++)
+			if (!strncmp(s->choices[i].name.s, *sets, equals - *sets) &&
+			    !s->choices[i].name.s[equals - *sets])
+				break;
+		if (!equals || i == s->nchoices)
+			usage(c,
+			      "--set \"%s\" is not NAME=VALUE of what %s chooses: see 'vfabctl scenario show %s'",
+			      escaped(*sets), s->name.s, s->name.s);
+		if (strlen(equals + 1) > 60)
+			usage(c, "--set \"%s\" is longer than 60 bytes", escaped(*sets));
+	}
+}
+
 static bool has_program_to_test(const struct scenario *s)
 {
 	uint32_t i;
@@ -441,6 +476,7 @@ static bool has_program_to_test(const struct scenario *s)
 static int run(struct ctx *c, int argc, char **argv)
 {
 	const char *seed = NULL, *keep = NULL, *pos[1];
+	char *sets[MAX_SETS + 1];
 	struct run r = { .seed = 0 };
 	const struct opt opts[] = {
 		{ "seed", &seed, NULL },
@@ -453,6 +489,7 @@ static int run(struct ctx *c, int argc, char **argv)
 	int ret;
 
 	argc = cut_under_test(c, argc, argv, &r.under_test);
+	argc = args_sets(c, argc, argv, sets);
 	args_parse(c, argc, argv, opts, 1, 1, pos);
 	r.seed = seed ? arg_hex(c, "seed", seed) : (uint64_t)time(NULL) & 0xffff;
 	r.keep = keep;
@@ -467,6 +504,8 @@ static int run(struct ctx *c, int argc, char **argv)
 	if (!ret && r.under_test && !has_program_to_test(s))
 		usage(c, "scenario %s has no program that --under-test may stand for", s->name.s);
 	if (!ret) {
+		check_sets(c, s, sets);
+		r.sets = sets;
 		request(c, VFAB_CMD_DOMAIN_GET, NULL);	/* ends here without a module */
 		ret = run_one(c, s, &r);
 	}
@@ -481,12 +520,14 @@ const struct verb scenario_verbs[] = {
 	  "Scenarios are looked for in VFAB_SCENARIO_PATH, or beside the program." },
 	{ "check", check, "NAME | FILE",
 	  "Read a scenario's file, and say what is wrong with it. Nothing is run." },
-	{ "run", run, "{NAME | FILE} [--seed N] [--no-fault] [--keep DIR] [--under-test CMD...]",
+	{ "run", run,
+	  "{NAME | FILE} [--seed N] [--set NAME=VALUE]... [--no-fault] [--keep DIR] [--under-test CMD...]",
 	  "Run a scenario (a file has a '/' in its name, or ends in .yaml): make its domain, do\n"
 	  "its steps, judge what came out, and take everything down again.\n"
 	  "\n"
 	  "  --seed N          what is chosen at random follows from it; by default another\n"
 	  "                    one each time, which is printed\n"
+	  "  --set NAME=VALUE  this, instead of what the seed would choose; may be repeated\n"
 	  "  --no-fault        leave out the steps that are the fault; the verdict must fail\n"
 	  "  --keep DIR        write what each process prints into a file there\n"
 	  "  --under-test CMD  run this instead of the scenario's own program; all words that\n"

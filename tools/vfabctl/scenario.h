@@ -37,13 +37,13 @@ struct texts {
 
 /**
  * struct choice - what the seed chooses
- * @name: of the variable
+ * @name: of the variable; @spec: as it stands in the file
  * @lo, @hi: a number of this range; or
  * @options: one of these
  * @other: not what this variable is, or NULL
  */
 struct choice {
-	struct text name;
+	struct text name, spec;
 	uint64_t lo, hi;
 	struct texts options;
 	const char *other;
@@ -153,7 +153,8 @@ struct vars {
 size_t var_name(const char *text, const char **end);
 void vars_set(struct vars *vars, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void vars_choose(struct vars *vars, const struct scenario *s, uint64_t seed);
+void vars_choose(struct vars *vars, const struct scenario *s, uint64_t seed,
+		 char *const *sets);
 char *vars_expand(const struct vars *vars, const char *text);
 char **words_split(const struct vars *vars, const char *text);
 void words_free(char **words);
@@ -234,6 +235,7 @@ struct ctx;
 /**
  * struct run - one run of a scenario
  * @under_test: words instead of the program's, or NULL
+ * @sets: NAME=VALUE for choices, up to a NULL
  * @keep: directory for outputs, or NULL
  * @world, @nodes: of each domain, of which @created are there
  * @step_at: when each step was done, in seconds; negative: it was not
@@ -245,7 +247,7 @@ struct run {
 	struct crew crew;
 	struct vars vars;
 	uint64_t seed;
-	char **under_test;
+	char **under_test, *const *sets;
 	const char *keep;
 	bool no_fault;
 	uint32_t world[MAX_ROWS], nodes[MAX_ROWS], created;

@@ -175,6 +175,7 @@ static int one_choice(struct reading *r, const struct node *key, const struct no
 
 	if (read_variable(r, key, &c->name) || read_text(r, value, "a choice", false, &t))
 		return r->l.code;
+	c->spec = t;
 	if (!strncmp(t.s, "one of ", 7))
 		return read_options(r, &t, t.s + 7, c);
 	return read_range(r, &t, c);
@@ -398,9 +399,9 @@ static int read_all(struct reading *r, const struct node *root)
 {
 	struct scenario *s = r->s;
 
-	return single_domain(r, root) ||
+	return read_rows(r, root, "choose", MAP, &s->nchoices, one_choice) ||
+	       single_domain(r, root) ||
 	       read_rows(r, root, "domains", MAP, &s->ndomains, one_domain) ||
-	       read_rows(r, root, "choose", MAP, &s->nchoices, one_choice) ||
 	       read_map(r, root, scenario_keys, COUNT(scenario_keys), "", s) ||
 	       check_time(r, &s->ends, "ends") || check_time(r, &s->timeout, "timeout") ||
 	       read_rows(r, root, "programs", MAP, &s->nprograms, one_program) ||

@@ -245,7 +245,7 @@ static int job_ranks(struct run *r, const struct program *p, struct job *job)
 	return i ? DONE : USAGE;
 }
 
-static int start_program(struct run *r, const struct program *p)
+static int start_program(struct run *r, const struct program *p, bool fault)
 {
 	char *in = vars_expand(&r->vars, p->in.s ? p->in.s : "");
 	char *user = p->user.s ? vars_expand(&r->vars, p->user.s) : NULL;
@@ -269,8 +269,13 @@ static int start_program(struct run *r, const struct program *p)
 	}
 	ret = job_ranks(r, p, &job);
 	if (!ret && job.argv && job.argv[0]) {
-		report(r, NOTE_DONE, "start %s: %s on %u rank%s of %s", p->name.s, job.argv[0],
-		       job.n, job.n == 1 ? "" : "s", job.domain);
+		if (job.n)
+			report(r, NOTE_DONE, "%sstart %s: %s on %u rank%s of %s",
+			       fault ? "fault: " : "", p->name.s, job.argv[0], job.n,
+			       job.n == 1 ? "" : "s", job.domain);
+		else
+			report(r, NOTE_DONE, "%sstart %s: %s", fault ? "fault: " : "", p->name.s,
+			       job.argv[0]);
 		ret = crew_start(&r->crew, &job, &why) ? USAGE : DONE;
 		if (ret)
 			complain(r, &p->run.v[0], "cannot start %s: %s", job.argv[0], why);
@@ -422,7 +427,8 @@ static int wait_point(struct run *r, struct point *pt, const char *text)
 		report(r, NOTE_FAILED, "%s: when %.*s%s: %s", p->name.s,
 		       (int)strcspn(st->when.s, " "), st->when.s,
 		       text && *text ? " reached" : "", pt->dead ?
-		       "its processes ended before" : "not in time");
+		       "its processes ended before, or did not start" :
+		       "not in time");
 	return ret;
 }
 
@@ -549,15 +555,16 @@ static int do_step(struct run *r, const struct step *st)
 	char *text;
 
 	if (st->start.s)
-		return start_program(r, find_program(r->s, st->start.s));
+		return start_program(r, find_program(r->s, st->start.s), st->fault);
 	if (st->run.n)
 		return run_commands(r, st);
 	if (st->shell.s)
 		return run_shell(r, st);
 	if (st->signal.s)
 		return send_signal(r, st);
-	text = vars_expand(&r->vars, st->name.s ? st->name.s : st->when.s ? st->when.s : "waited");
-	report(r, NOTE_DONE, "%s", text ? text : "");
+	text = vars_expand(&r->vars, st->when.s ? st->when.s : "waited");
+	report(r, NOTE_DONE, "%s: %s", !st->when.s ? st->after.s : st->program.s ? st->program.s :
+	       r->s->programs[0].name.s, text ? text : "");
 	free(text);
 	return DONE;
 }

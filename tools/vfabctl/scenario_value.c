@@ -95,8 +95,8 @@ int check_vars(struct reading *r, const struct text *t)
 				break;
 		if (!len || i == r->nvars)
 			return fail(&r->l, -EINVAL, t->line,
-				    "\"$%.20s\" has no value: name it under choose or domains, or write $$ for a dollar",
-				    quoted(p));
+				    "\"$%.*s\" has no value: name it under choose or domains, or write $$ for a dollar",
+				    (int)len, p);
 		p = end;
 	}
 	return 0;

@@ -75,21 +75,38 @@ static uint64_t number(const struct vars *vars, const struct choice *c, uint64_t
 	return n + (n >= without);
 }
 
-void vars_choose(struct vars *vars, const struct scenario *s, uint64_t seed)
+static const char *set_value(char *const *sets, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; sets && *sets; sets++)
+		if (!strncmp(*sets, name, len) && (*sets)[len] == '=')
+			return *sets + len + 1;
+	return NULL;
+}
+
+/* @sets: NAME=VALUE up to a NULL, which the seed does not choose; or NULL */
+void vars_choose(struct vars *vars, const struct scenario *s, uint64_t seed,
+		 char *const *sets)
 {
 	const struct choice *c;
-	uint64_t state = seed;
+	uint64_t state = seed, random;
+	const char *set;
 	uint32_t i;
 
 	vars_set(vars, "seed", "%llu", (unsigned long long)seed);
 	for (i = 0; i < s->nchoices; i++) {
 		c = &s->choices[i];
-		if (c->options.n)
-			vars_set(vars, c->name.s, "%s",
-				 c->options.v[next(&state) % c->options.n].s);
+		/* One for each choice, also where it is not used: the others stay */
+		random = next(&state);
+		set = set_value(sets, c->name.s);
+		if (set)
+			vars_set(vars, c->name.s, "%s", set);
+		else if (c->options.n)
+			vars_set(vars, c->name.s, "%s", c->options.v[random % c->options.n].s);
 		else
 			vars_set(vars, c->name.s, "%llu", (unsigned long long)
-				 number(vars, c, next(&state)));
+				 number(vars, c, random));
 	}
 }
 

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	} else {
 		vars.n = 0;
-		vars_choose(&vars, &s, size);
+		vars_choose(&vars, &s, size, NULL);
 		expand(&vars, &s.setup);
 		for (i = 0; i < s.nsteps; i++)
 			expand(&vars, &s.steps[i].run);

@@ -45,8 +45,10 @@ static const struct {
 	{ "domain twice", GOOD "domains: {dom: x}\n", "domain and domains both stand here" },
 	{ "no steps", HEAD "domain: x\nverdict:\n- {name: v, run: x, expect: 0}\n",
 	  "steps is missing" },
-	{ "no verdict", HEAD "domain: x\nsteps:\n- {run: x, fault: true}\n", "verdict is missing" },
-	{ "no fault", HEAD "domain: x\nsteps:\n- run: x\nverdict:\n- {name: v, run: x, expect: 0}\n",
+	{ "no verdict", HEAD "domain: x\nsteps:\n- {run: x, fault: true}\n",
+	  "verdict is missing" },
+	{ "no fault", HEAD "domain: x\nsteps:\n- run: x\n"
+	  "verdict:\n- {name: v, run: x, expect: 0}\n",
 	  "no step is marked as the fault" },
 	{ "a variable without value", GOOD "setup: topo $who\n", "f:8: \"$who\" has no value" },
 	{ "a lonely dollar", GOOD "setup: topo $\n", "f:8: \"$\" has no value" },
@@ -160,15 +162,19 @@ static void chosen(void)
 
 	result(!scenario_parse(&s, "f", choices, strlen(choices), err, sizeof(err)),
 	       "choices are read");
-	vars_choose(&vars, &s, 1);
+	vars_choose(&vars, &s, 1, NULL);
 	result(!strcmp(value(&vars, "seed"), "1"), "the seed is a value");
 	result(!strcmp(value(&vars, "a"), "1") && !strcmp(value(&vars, "b"), "0") &&
 	       !strcmp(value(&vars, "c"), "red"), "seed 1 chooses what it always chose");
-	vars_choose(&again, &s, 1);
+	vars_choose(&again, &s, 1, NULL);
 	result(!strcmp(value(&vars, "a"), value(&again, "a")), "and does so again");
+	again.n = 0;
+	vars_choose(&again, &s, 1, (char *const []){ (char *)"a=5", NULL });
+	result(!strcmp(value(&again, "a"), "5") && !strcmp(value(&again, "c"), "red"),
+	       "what is set is not chosen, and nothing else changes");
 	for (seed = 0; seed < 1000; seed++) {
 		vars.n = 0;
-		vars_choose(&vars, &s, seed);
+		vars_choose(&vars, &s, seed, NULL);
 		differs &= strcmp(value(&vars, "a"), value(&vars, "b")) != 0;
 	}
 	result(differs, "not: never the same");
