@@ -79,6 +79,9 @@ static int map_canaries(struct vfab_ep *ep)
 		if (!ret)
 			ret = vfab_import(ep, handle, VFAB_ACCESS_READ, VFAB_LOSS_ABSORB,
 					  &canary[ranks[i]]);
+		/* Mapped, so that it can be seen to go; the owner may not have written yet */
+		if (!ret)
+			(void)*(volatile uint64_t *)canary[ranks[i]].addr;
 	}
 	return ret;
 }

@@ -299,6 +299,7 @@ static bool judge_command(struct judging *j)
 	if (j->r->s->nprograms && !which_ranks(j->r, &j->it->program, &j->it->ranks, &j->which))
 		return false;
 	j->which.any = false;
+	j->untimed = true;
 	j->command = run_vfabctl(j->r, j->it->run.s);
 	if (!j->command)
 		return fails(j, NULL, "vfabctl could not be started");
