@@ -3,7 +3,6 @@
  * Scenarios: incidents that can be replayed, from a seed, against a program of
  * one's own. Documentation/scenarios.rst says how a file is written.
  */
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -258,45 +257,6 @@ static int check(struct ctx *c, int argc, char **argv)
 	return with_one(c, pos[0], check_one);
 }
 
-/*
- * If this process is killed before it could tear anything down, another one does
- * it: it sees the pipe close. It is killed with all others at a regular end.
- */
-static int guard(const struct scenario *s)
-{
-	char name[VFAB_NAME_LEN + 1], c;
-	pid_t pid = getpid();
-	int fds[2];
-	uint32_t i;
-
-	if (pipe(fds))
-		return -errno;
-	fflush(NULL);
-	switch (fork()) {
-	case -1:
-		return -errno;
-	case 0:
-		break;
-	default:
-		close(fds[0]);
-		fcntl(fds[1], F_SETFD, FD_CLOEXEC);
-		return 0;
-	}
-	setsid();
-	close(fds[1]);
-	if (read(fds[0], &c, 1) < 0)
-		_exit(1);
-	for (i = 0; i < s->ndomains; i++) {
-		snprintf(name, sizeof(name), "scn%d-%s", pid, s->domains[i].name.s);
-		if (!fork()) {
-			execl("/proc/self/exe", "vfabctl", "domain", "delete", name, "--force",
-			      (char *)NULL);
-			_exit(1);
-		}
-	}
-	_exit(0);
-}
-
 /* Samples, and this program, are found by name */
 static void set_path(void)
 {
@@ -401,7 +361,7 @@ static int run_one(struct ctx *c, const struct scenario *s, struct run *r)
 	if (limit)
 		parse_seconds(limit, &s_limit);
 	free(limit);
-	ret = guard(s);
+	ret = guard_start(s);
 	if (!ret)
 		ret = crew_init(&r->crew);
 	if (ret) {

@@ -9,6 +9,7 @@
  *	scenario_proc.c		processes, and what they print
  *	scenario_step.c		domains, commands, steps
  *	scenario_verdict.c	what came out
+ *	scenario_guard.c	the end, if the run cannot see to it
  */
 #ifndef VFABCTL_SCENARIO_H
 #define VFABCTL_SCENARIO_H
@@ -270,6 +271,9 @@ void teardown(struct run *r);
 struct proc *run_vfabctl(struct run *r, const char *text);
 void quote_output(const struct proc *p, uint32_t lines);
 int exit_status(const struct proc *p);
+
+/* scenario_guard.c */
+int guard_start(const struct scenario *s);
 
 /* scenario_verdict.c: whose output is meant, and what came out */
 
