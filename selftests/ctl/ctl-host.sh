@@ -53,6 +53,9 @@ counters describe
 counters clear
 counters snapshot
 counters diff
+scenario show
+scenario check
+scenario run
 monitor
 export
 wait

@@ -62,7 +62,8 @@ for f in bin/vfabctl bin/vfabrun bin/vfabperf bin/vfabmgr bin/vfabtop lib/libvfa
 	 share/bash-completion/completions/vfabrun share/bash-completion/completions/vfabperf \
 	 share/bash-completion/completions/vfabmgr share/bash-completion/completions/vfabtop \
 	 share/man/man1/vfabrun.1 share/man/man3/vfab_open.3 share/man/man4/vfabric.4 share/man/man5/vfabric-topology.5 \
-	 share/man/man7/vfabric.7 share/man/man8/vfabmgr.8 share/man/man8/vfabtop.8 share/vfabric/profiles/gb200-nvl72.yaml; do
+	 share/man/man7/vfabric.7 share/man/man8/vfabmgr.8 share/man/man8/vfabtop.8 share/vfabric/profiles/gb200-nvl72.yaml \
+	 share/vfabric/scenarios/peer-kill.yaml lib/vfabric/samples/collective; do
 	[ -s "$usr/$f" ] || echo "missing: $f"
 done >"$tmp/missing"
 [ ! -s "$tmp/missing" ]
@@ -74,6 +75,10 @@ done >"$tmp/versions" 2>&1
 result "the installed tools find the installed library" $? "$tmp/versions"
 (unset VFAB_PROFILE_PATH; cd / && "$usr/bin/vfabctl" profile check gb200-nvl72) >"$tmp/profile" 2>&1
 result "and the installed profiles" $? "$tmp/profile"
+(unset VFAB_SCENARIO_PATH; cd / && "$usr/bin/vfabctl" scenario check peer-kill) >"$tmp/scenario" 2>&1
+result "and the installed scenarios" $? "$tmp/scenario"
+ldd "$usr/lib/vfabric/samples/collective" >"$tmp/ldd" 2>&1 && ! grep 'not found' "$tmp/ldd"
+result "samples find the installed library" $? "$tmp/ldd"
 
 # A program is built the way its author would, and against either library
 cat >"$tmp/prog.c" <<'END'

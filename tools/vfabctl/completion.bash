@@ -28,6 +28,7 @@ _vfabctl_verbs() {
 	route)		echo show set trace ;;
 	profile)	echo show list check ;;
 	counters)	echo show describe clear snapshot diff ;;
+	scenario)	echo show list check run ;;
 	esac
 }
 
@@ -53,6 +54,7 @@ _vfabctl_options() {
 	topo*)			echo --ranks --dot ;;
 	"profile show")		echo --check --expand --set ;;
 	"profile check")	echo --set ;;
+	"scenario run")		echo --seed --set --no-fault --keep --under-test ;;
 	monitor*)		echo --timeout --count ;;
 	export*)		echo --format --listen ;;
 	"counters show")	echo --nonzero --only --describe ;;
@@ -116,6 +118,7 @@ _vfabctl_position() {
 			event-drop ;;
 	"fault delete 2")	echo all ;;
 	"route set 3")		echo via drop ;;
+	scenario*)	vfabctl -j scenario list 2>/dev/null | tr ',' '\n' | sed -n 's/.*"name":"\(.*\)"$/\1/p' ;;
 	profile*)	vfabctl -j profile list 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p' ;;
 	"counters describe 1")	_vfabctl_counters ;;
 	"counters diff "*|"counters snapshot 2") compgen -f -- "$4" ;;
@@ -129,11 +132,11 @@ _vfabctl_position() {
 
 _vfabctl() {
 	local cur=$2 prev=$3 object='' verb='' position=0 words='' i
-	local objects='domain partition channel node endpoint window switch port link route fault topo profile counters monitor export wait system'
+	local objects='domain partition channel node endpoint window switch port link route fault topo profile counters scenario monitor export wait system'
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--force|--if-detached|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--silent|--spare|--json|--pretty|--help|--version|-[jphV]*) ;;
+		--force|--if-detached|--no-fault|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--silent|--spare|--json|--pretty|--help|--version|-[jphV]*) ;;
 		--*)	((i++)) ;;	# its value
 		*)
 			if [ -z "$object" ]; then
@@ -166,7 +169,7 @@ _vfabctl() {
 	--for)		[ "$object" = fault ] || words='ready deleted attached=' ;;
 	--user)		words=$(compgen -u) ;;
 	--group)	words=$(compgen -g) ;;
-	--force|--if-detached|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--silent|--spare|--json|--pretty|--help)
+	--force|--if-detached|--no-fault|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--silent|--spare|--json|--pretty|--help)
 		prev= ;;
 	esac
 	if [ -n "$words" ]; then
