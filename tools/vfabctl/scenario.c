@@ -3,6 +3,7 @@
  * Scenarios: incidents that can be replayed, from a seed, against a program of
  * one's own. Documentation/scenarios.rst says how a file is written.
  */
+#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -301,11 +302,35 @@ static void keep_outputs(struct run *r)
 	}
 }
 
+/* $tmp, for the files of its steps */
+static int make_tmp(struct run *r)
+{
+	strcpy(r->tmp, "/tmp/vfab-scenario-XXXXXX");
+	if (!mkdtemp(r->tmp)) {
+		error(r->c, "cannot make a directory in /tmp: %s", strerror(errno));
+		*r->tmp = 0;
+		return USAGE;
+	}
+	vars_set(&r->vars, "tmp", "%s", r->tmp);
+	return DONE;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	remove(path);
+	return 0;
+}
+
 static int run_steps(struct run *r)
 {
 	int ret;
 
-	ret = setup(r);
+	ret = make_tmp(r);
+	if (!ret)
+		ret = setup(r);
 	if (!ret)
 		ret = steps(r);
 	if (ret == REFUSED) {
@@ -339,6 +364,8 @@ static int finish_run(struct run *r, int ret)
 
 	keep_outputs(r);
 	teardown(r);
+	if (*r->tmp)
+		nftw(r->tmp, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	out_close(r->c, ']');
 	out_str(r->c, "result", NULL, words[ret]);
 	out_uint(r->c, "ms", NULL, crew_now(&r->crew) * 1000);

@@ -241,6 +241,7 @@ struct ctx;
  * @world, @nodes: of each domain, of which @created are there
  * @step_at: when each step was done, in seconds; negative: it was not
  * @deadline: of all of it, in seconds
+ * @tmp: a directory of its own, which goes with it
  */
 struct run {
 	struct ctx *c;
@@ -253,6 +254,7 @@ struct run {
 	bool no_fault;
 	uint32_t world[MAX_ROWS], nodes[MAX_ROWS], created;
 	double step_at[MAX_ROWS], deadline;
+	char tmp[32];
 };
 
 /* What a line of the report is about */

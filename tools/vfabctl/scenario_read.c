@@ -413,7 +413,7 @@ int scenario_parse(struct scenario *s, const char *file, const void *text, size_
 		   char *err, size_t errlen)
 {
 	static const struct yaml_kind kind = { "scenario", "\"name:\"" };
-	struct reading r = { .s = s, .vars = { "seed" }, .nvars = 1 };
+	struct reading r = { .s = s, .vars = { "seed", "tmp" }, .nvars = 2 };
 	const struct node *root;
 
 	memset(s, 0, sizeof(*s));
