@@ -32,6 +32,7 @@
  *   gate	its partition, as its own or as a channel; each open file. Owns
  *		its minor until freed, so a minor is not reissued while an old
  *		file is open.
+ *   fault	its domain's list; found and freed under domain->lock.
  *   holder	an open file and, once attached, an endpoint. References: the
  *		file, the shadow file that its VMAs hold, queued work, a change
  *		that will tell it something. Ends (state ENDED) long before it
