@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Faults of links: down, flapping, worse than they were built. */
 #include <linux/jiffies.h>
+#include <linux/mm.h>
 #include "fault.h"
 
 /* The fault's links are about to change: what routes they concern is as it still is. */
@@ -177,9 +178,17 @@ static void vf_swallow(struct vf_fault *f, struct vf_fault_step *s, int delta)
 	s->holes = true;
 }
 
+/* Made once for a domain, and freed with it: who rings reads them without a lock. */
 static int vf_blackhole_prepare(struct vf_domain *dom)
 {
-	return vf_topo_alloc_holes(&dom->topo) ? 0 : -ENOMEM;
+	struct vf_topo *t = &dom->topo;
+
+	if (!t->hole.port_up)
+		t->hole.port_up = kvcalloc(t->world, sizeof(u64), VF_GFP_LOCKED);
+	if (!t->hole.toward)
+		t->hole.toward = kvcalloc((size_t)t->groups * t->world, sizeof(u64),
+					  VF_GFP_LOCKED);
+	return t->hole.port_up && t->hole.toward ? 0 : -ENOMEM;
 }
 
 static void vf_blackhole_start(struct vf_fault *f, struct vf_fault_step *s)

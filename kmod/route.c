@@ -338,7 +338,7 @@ static u64 vf_hole_toward(const struct vf_topo *t, const u64 *lost, u32 rank, u3
 
 /**
  * vf_route_holes - make t->hole what links and tables say
- * @t: compiled; vf_topo_alloc_holes() made room
+ * @t: compiled; there is room in t->hole
  * @dests: the destinations that may be concerned: those whose links or entries
  *	changed, or of whose links one began or ceased to swallow
  */

@@ -195,16 +195,6 @@ static int vf_topo_flow(struct vf_topo *t)
 	return 0;
 }
 
-/* Room for what links that swallow amount to, which stays. */
-bool vf_topo_alloc_holes(struct vf_topo *t)
-{
-	if (!t->hole.port_up)
-		t->hole.port_up = vf_topo_array(t->world, sizeof(u64));
-	if (!t->hole.toward)
-		t->hole.toward = vf_topo_array((size_t)t->groups * t->world, sizeof(u64));
-	return t->hole.port_up && t->hole.toward;
-}
-
 static int vf_topo_build(struct vf_topo *t, const struct vf_topo_config *cfg,
 			 const char **why)
 {

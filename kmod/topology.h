@@ -147,7 +147,7 @@ struct vf_flow {
  * @flow:	all zero between two uses
  * @holes:	links that swallow what they carry
  * @hole:	ports by which a request may get to one: port_up of a rank's own
- *		links, toward of what is further on; NULL before the first one
+ *		links, toward of what is further on; not allocated before the first one
  */
 struct vf_topo {
 	u32 world;
@@ -235,7 +235,6 @@ struct vf_route {
 int vf_topo_create(struct vf_topo *t, const struct vf_topo_config *cfg,
 		   const char **why);
 void vf_topo_destroy(struct vf_topo *t);
-bool vf_topo_alloc_holes(struct vf_topo *t);
 void vf_topo_degrade(struct vf_topo *t, u32 link, u32 rate, u32 latency, u32 width);
 bool vf_link_works(const struct vf_topo *t, u32 link);
 bool vf_link_carries(const struct vf_topo *t, u32 link);

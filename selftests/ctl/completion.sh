@@ -45,6 +45,8 @@ offered "ports of an endpoint" 'd1/ep1/p0 d1/ep1/p1' vfabctl port set d1/ep1/
 offered "ports of a switch" 'd1/sw1/p0 d1/sw1/p1 d1/sw1/p2' vfabctl port show d1/sw1/p
 offered "ports, which name their links" 'd1/ep2/p0 d1/ep2/p1' vfabctl link set d1/ep2/
 offered "what a link can be" 'down drain degrade' vfabctl link set d1/ep2/p0 d
+offered "what can break" 'link-down link-flap link-degrade' vfabctl fault create d1 l
+offered "what it takes" '--period --permille' vfabctl fault create d1 link-flap --pe
 offered "a domain by its id" "dom$id/ep0 dom$id/ep1 dom$id/ep2" vfabctl endpoint show "dom$id/ep"
 offered "nothing of a domain that is not there" '' vfabctl endpoint show d2/ep
 offered "vfabrun: domains" d1 vfabrun --domain ''
