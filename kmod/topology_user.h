@@ -32,7 +32,7 @@ typedef uint8_t u8;
 
 static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 c)
 {
-	return (u64)((unsigned __int128)a * b / c);
+	return (u64)((__uint128_t)a * b / c);
 }
 
 static inline bool test_bit(unsigned long bit, const unsigned long *words)

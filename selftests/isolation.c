@@ -70,6 +70,7 @@ TEST_F(part, nothing_reaches_across)
 		EXPECT_EQ(-EACCES, vft_import(from, self->handle[rank], VFT_RW, 1, NULL));
 		EXPECT_EQ(-EACCES, vft_bell(from, rank, NULL));
 		EXPECT_EQ(-EACCES, vft_ring(from, rank, 0));
+		EXPECT_EQ(-EACCES, vft_pace(from, rank, 0, &(uint64_t){ 8 }, &(uint64_t){ 0 }));
 		EXPECT_EQ(-ENOENT, vft_free(from, self->handle[rank]));
 	}
 	/* vacant ranks are no different from held ones */
@@ -78,6 +79,28 @@ TEST_F(part, nothing_reaches_across)
 	EXPECT_EQ(-EACCES, vft_ring(self->fd[3], 2, 0));
 	EXPECT_EQ(0, vft_endpoint_get(&self->dom, 0, VFAB_A_IMPORTS));
 	EXPECT_EQ(0, vft_endpoint_get(&self->dom, 3, VFAB_A_IMPORTS));
+}
+
+/* Whatever an endpoint says that it has moved, it has moved nothing over there. */
+TEST_F(part, nothing_is_counted_across)
+{
+	struct vfab_count *c = vft_counts(self->fd[0]);
+	int port;
+	uint32_t r;
+
+	ASSERT_NE(NULL, c);
+	memset(c, 0x7f, VFT_PAGE);
+	EXPECT_NE(0, vft_counter(&self->dom, 1, -1, -1, VFAB_COUNTER_RCV_BYTES));
+	for (r = 3; r < WORLD; r++) {
+		EXPECT_EQ(0, vft_counter(&self->dom, r, -1, -1, VFAB_COUNTER_RCV_BYTES));
+		EXPECT_EQ(0, vft_counter(&self->dom, r, -1, -1, VFAB_COUNTER_XMIT_OPS));
+		for (port = 0; port < 2; port++) {
+			EXPECT_EQ(0, vft_counter(&self->dom, r, -1, port,
+						 VFAB_COUNTER_PORT_RCV_BYTES));
+			EXPECT_EQ(0, vft_counter(&self->dom, -1, port, r,
+						 VFAB_COUNTER_PORT_XMIT_BYTES));
+		}
+	}
 }
 
 /* The file decides what one may attach to. */

@@ -63,7 +63,7 @@ json "it is off" '.[0] | .shape == "off" and .shape_scale == 1000' domain show d
 try "domain set: shape of another kind" 2 'not off or on' domain set d1 shape square
 try "domain set: shape alone" 2 'shape wants a value' domain set d1 shape
 try "domain set: scale 0" 2 'below the limit 1' domain set d1 scale 0
-try "domain set: another word" 2 '"rate" is not something to set' domain set d1 rate 5
+try "domain set: another word" 2 '"rate" cannot be set' domain set d1 rate 5
 try "domain set: unknown" 1 'no such domain' domain set nobody --mem-limit 1G
 
 # wait

@@ -61,11 +61,16 @@ static void reduce(struct vfab_comm *c, const struct job *j, char *dst,
 	}
 }
 
-/* Rank i's share of len bytes, in whole lines. */
+/* Shares of len bytes, in whole lines; the last ones may be smaller. */
+static size_t share_of_each(const struct vfab_comm *c, size_t len)
+{
+	return ((len + c->size - 1) / c->size + 63) & ~(size_t)63;
+}
+
 static size_t share(const struct vfab_comm *c, uint32_t i, size_t len,
 		    size_t *from)
 {
-	size_t each = ((len + c->size - 1) / c->size + 63) & ~(size_t)63;
+	size_t each = share_of_each(c, len);
 
 	*from = each * i < len ? each * i : len;
 	return len - *from < each ? len - *from : each;
@@ -74,15 +79,19 @@ static size_t share(const struct vfab_comm *c, uint32_t i, size_t len,
 /* What a step reads of each: all of @len, or only that rank's share of it. */
 struct reads {
 	size_t len;
-	bool shares;
+	size_t each;		/* 0: all of it */
 	struct vfabi_pace pace;
 };
 
-static size_t read_of(const struct vfab_comm *c, const struct reads *r, uint32_t i)
+static size_t read_of(const struct reads *r, uint32_t i)
 {
-	size_t from;
+	size_t from = r->each * i;
 
-	return r->shares ? share(c, i, r->len, &from) : r->len;
+	if (!r->each)
+		return r->len;
+	if (from >= r->len)
+		return 0;
+	return r->len - from < r->each ? r->len - from : r->each;
 }
 
 /* Before it: all of it is on its way at the same time. */
@@ -91,26 +100,29 @@ static int reads_begin(struct vfab_comm *c, struct reads *r)
 	uint32_t i;
 	int ret = 0;
 
-	r->pace = comm_pace(c);
 	if (!vfabi_paced(c->ep))
 		return 0;
+	r->pace = comm_pace(c);
 	for (i = 0; i < c->size && !ret; i++)
 		ret = comm_paced(c, vfabi_reserve(&r->pace, c->peer[i].rank, VFABI_GET,
-						  read_of(c, r, i)), c->peer[i].rank);
+						  read_of(r, i)), c->peer[i].rank);
 	return ret;
 }
 
 /* After it: when it has arrived, was it all real? Then it counts. */
 static int reads_end(struct vfab_comm *c, struct reads *r, unsigned int slot)
 {
+	int ret = r->pace.until ? vfabi_arrive(&r->pace) : 0;
 	uint32_t i;
-	int ret;
+	size_t n;
 
-	ret = vfabi_arrive(&r->pace);
 	if (!ret)
 		ret = comm_check(c, slot);
-	for (i = 0; i < c->size && !ret; i++)
-		vfabi_count(c->ep, c->peer[i].rank, VFABI_GET, read_of(c, r, i));
+	for (i = 0; i < c->size && !ret; i++) {
+		n = read_of(r, i);
+		if (n && i != c->index)
+			vfabi_count(c->ep, c->peer[i].rank, VFABI_GET, n);
+	}
 	return ret;
 }
 
@@ -131,7 +143,7 @@ static int one_shot(struct vfab_comm *c, const struct job *j, char *out,
 static int two_shot(struct vfab_comm *c, const struct job *j, char *out,
 		    size_t len)
 {
-	struct reads mine = { 0 }, theirs = { .len = len, .shares = true };
+	struct reads mine = { 0 }, theirs = { .len = len, .each = share_of_each(c, len) };
 	size_t from, n;
 	uint32_t i, k;
 	int ret;

@@ -124,7 +124,7 @@ static int lost(const struct vfab_ep *ep, uint32_t rank)
 			  rank, ep->info.domain, rank);
 }
 
-int vfabi_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
+static inline int ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 {
 	struct vfab_ring r = { .rank = rank, .vector = vector };
 	struct vfabi_bell *b;
@@ -146,7 +146,6 @@ int vfabi_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 	 */
 	losses = __atomic_load_n(&b->losses, __ATOMIC_ACQUIRE);
 	word = b->pages + vector * VFAB_BELL_STRIDE;
-	count_stat(&ep->stats.rings);
 	__atomic_fetch_add((uint64_t *)word, 1, __ATOMIC_RELEASE);
 	/*
 	 * Pairs with the fence between WAIT's store to the armed word and its
@@ -171,8 +170,13 @@ int vfabi_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 		return vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
 	if (rank != ep->info.rank && vfabi_lost(ep, rank, losses))
 		return lost(ep, rank);
-	vfabi_count_ring(ep, rank);
+	vfabi_add(&ep->counts[rank].rings, 1);
 	return 0;
+}
+
+int vfabi_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
+{
+	return ring(ep, rank, vector);
 }
 
 /* Whom a ring that waits is for */
@@ -210,12 +214,12 @@ int vfab_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 	if (rank >= ep->info.world || vector >= VFAB_VECTORS)
 		return vfabi_fail(EINVAL, "doorbell %u of rank %u: there are %u ranks of %u",
 				  vector, rank, ep->info.world, VFAB_VECTORS);
-	if (vfabi_paced(ep) && rank != ep->info.rank) {
+	if (__builtin_expect(vfabi_paced(ep), 0) && rank != ep->info.rank) {
 		ret = ring_pace(ep, rank);
 		if (ret)
 			return ret;
 	}
-	return vfabi_ring(ep, rank, vector);
+	return ring(ep, rank, vector);
 }
 
 uint64_t vfab_count(const struct vfab_ep *ep, uint32_t vector)
@@ -375,5 +379,9 @@ int vfab_eventfd(struct vfab_ep *ep, uint32_t vector, int fd)
 
 void vfab_stats(const struct vfab_ep *ep, struct vfab_stats *stats)
 {
+	uint32_t i;
+
 	*stats = ep->stats;
+	for (i = 0; i < ep->info.world && ep->counts; i++)
+		stats->rings += __atomic_load_n(&ep->counts[i].rings, __ATOMIC_RELAXED);
 }

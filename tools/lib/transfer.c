@@ -15,12 +15,26 @@
 /* Below this, a sleep takes longer than the wait. */
 #define SPIN	20000
 
+bool vfabi_forked;
+
+static void forking(void)
+{
+	vfabi_forked = true;
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(forking, NULL, NULL);
+}
+
 int vfabi_counts_map(struct vfab_ep *ep)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct vfab_counts c = { 0 };
 	void *p = NULL;
 	int ret = 0;
 
+	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&ep->lock);
 	if (!ep->counts) {
 		if (ioctl(ep->fd, VFAB_IOC_COUNTS, &c))
@@ -250,7 +264,7 @@ static int copy(struct vfab_ep *ep, struct vfab_mem *mem, enum vfabi_way way, vo
 	ret = vfabi_arrive(&p);
 	if (!ret)
 		ret = found(ep, mem, w.fate);
-	if (!ret)
+	if (!ret && len && mem->rank != ep->info.rank)
 		vfabi_count(ep, mem->rank, way, len);
 	return ret;
 }

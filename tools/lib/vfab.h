@@ -270,7 +270,7 @@ int vfab_eventfd(struct vfab_ep *ep, uint32_t vector, int fd);
 
 /**
  * struct vfab_stats - how often doorbells entered the kernel
- * @rings: calls of vfab_ring()
+ * @rings: calls of vfab_ring() that succeeded, those of communicators included
  * @ring_calls: of those, how many made a system call
  * @waits: calls of vfab_wait(), those of communicators included
  * @wait_calls: system calls made to sleep

@@ -10,6 +10,10 @@
 #include <stdint.h>
 #include <time.h>
 #include "vfab.h"
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
+#include <sys/single_threaded.h>
+#define VFABI_SINGLE_THREADED
+#endif
 
 /* A doorbell's words, the only ones that several processes write. */
 struct vfabi_bell {
@@ -169,24 +173,36 @@ static inline int vfabi_counts(struct vfab_ep *ep)
 	return __atomic_load_n(&ep->counts, __ATOMIC_ACQUIRE) ? 0 : vfabi_counts_map(ep);
 }
 
-/* Bytes have moved to or from a peer. After vfabi_counts(). */
+/* Set for good before the process forks: the child counts in the same memory. */
+extern bool vfabi_forked;
+
+/* Nobody else adds to the words, and the cheaper instruction will do. */
+static inline bool vfabi_alone(void)
+{
+#ifdef VFABI_SINGLE_THREADED
+	return __libc_single_threaded && !vfabi_forked;
+#else
+	return false;
+#endif
+}
+
+static inline void vfabi_add(__u64 *word, uint64_t n)
+{
+	if (vfabi_alone())
+		__atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) + n,
+				 __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_add(word, n, __ATOMIC_RELAXED);
+}
+
+/* Bytes have moved to or from a peer, not the own rank. After vfabi_counts(). */
 static inline void vfabi_count(struct vfab_ep *ep, uint32_t rank, enum vfabi_way way,
 			       size_t bytes)
 {
 	struct vfab_count *c = &ep->counts[rank];
 
-	if (rank == ep->info.rank || !bytes)
-		return;
-	__atomic_fetch_add(way == VFABI_PUT ? &c->put_bytes : &c->get_bytes, bytes,
-			   __ATOMIC_RELAXED);
-	__atomic_fetch_add(way == VFABI_PUT ? &c->put_ops : &c->get_ops, 1,
-			   __ATOMIC_RELAXED);
-}
-
-static inline void vfabi_count_ring(struct vfab_ep *ep, uint32_t rank)
-{
-	if (rank != ep->info.rank)
-		__atomic_fetch_add(&ep->counts[rank].rings, 1, __ATOMIC_RELAXED);
+	vfabi_add(way == VFABI_PUT ? &c->put_bytes : &c->get_bytes, bytes);
+	vfabi_add(way == VFABI_PUT ? &c->put_ops : &c->get_ops, 1);
 }
 
 /*

@@ -304,7 +304,7 @@ static void shape_words(struct ctx *c, const char **word, struct shape *s)
 	s->scale = -1;
 	for (; *word; word += 2) {
 		if (strcmp(*word, "shape") && strcmp(*word, "scale"))
-			usage(c, "\"%s\" is not something to set: 'shape on', 'shape off', 'scale N', or an option",
+			usage(c, "\"%s\" cannot be set: give shape or scale, or an option",
 			      escaped(*word));
 		if (!word[1])
 			usage(c, "%s wants a value", *word);
@@ -333,7 +333,7 @@ static int set(struct ctx *c, int argc, char **argv)
 	a = arg_addr(c, pos[0], ADDR_DOM);
 	shape_words(c, pos + 1, &shape);
 	if (!policy.peer_death && !policy.retry && !policy.limit && !pos[1])
-		usage(c, "nothing to set: give shape, --peer-death, --retry-timeout or --mem-limit");
+		usage(c, "nothing to set: give shape, --peer-death, --retry-timeout, --mem-limit");
 	policy_check(c, &policy);
 	req = request(c, VFAB_CMD_DOMAIN_SET, &a);
 	policy_put(req, &policy);
@@ -379,8 +379,9 @@ const struct verb domain_verbs[] = {
 	{ "show list ls", show, "[D]",
 	  "Show one domain, or all." },
 	{ "set", set,
-	  "D [shape on|off] [scale N] [--peer-death revoke|keep] [--retry-timeout MS] [--mem-limit BYTES]",
-	  "Change a domain: all that is given, or nothing. See create for the options.\n"
+	  "D [shape on|off] [scale N] [OPTIONS]",
+	  "Change a domain: all that is given, or nothing. The options are --peer-death,\n"
+	  "--retry-timeout and --mem-limit, as of create.\n"
 	  "\n"
 	  "  shape on   copies, collectives and doorbells of libvfab take the time that\n"
 	  "             rates and latencies of their routes ask for; what a program loads\n"
