@@ -157,7 +157,7 @@ check "diff: from the standard input" sh -c 'vfabctl -j counters diff - "$1" <"$
 try "clear: a port" 0 '' counters clear d1/ep5/p1
 is "clear: it is 0" 0 d1/ep5/p1 link_downed
 is "clear: and no other one" 1 d1/sw1/p5 link_downed
-try "diff: says what was cleared" 0 "dom$id/ep5/p1: was cleared in between" counters diff "$tmp/before"
+try "diff: says what was cleared" 0 "dom$id/ep5/p1 was cleared in between" counters diff "$tmp/before"
 vfabctl link set d1/ep5/p1 down >/dev/null
 vfabctl link set d1/ep5/p1 up >/dev/null
 try "clear: an endpoint and its ports" 0 '' counters clear d1/ep2

@@ -85,7 +85,7 @@ const struct tele_counter tele_counters[TELE_COUNTERS] = {
 		"windows_revoked", "times",
 		"a peer freed a window that this endpoint had imported",
 		NULL, NULL,
-		TELE_ERROR, TELE_ON_EP
+		TELE_OTHER, TELE_ON_EP
 	},
 	[VFAB_COUNTER_IMPORTS_REFUSED] = {
 		"imports_refused", "times",

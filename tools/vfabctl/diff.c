@@ -195,11 +195,11 @@ static int compute(struct ctx *c, struct diff *d)
 
 /* --- Output ----------------------------------------------------------------------- */
 
-static void out_end(struct ctx *c, const struct end *e)
+/* In text, @named: on a line of its own, with the address before it */
+static void out_end(struct ctx *c, const struct end *e, bool named)
 {
 	char addr[TELE_ADDR];
 	unsigned int k;
-	bool any = false;
 
 	if (!e->o)
 		return;
@@ -208,9 +208,9 @@ static void out_end(struct ctx *c, const struct end *e)
 	for (k = 0; k < TELE_COUNTERS; k++) {
 		if (!e->moved[k])
 			continue;
-		if (!any)
+		if (named)
 			out_text(c, "\n    %s:", addr);
-		any = true;
+		named = false;
 		out_text(c, " %s +%llu", tele_counters[k].name, (unsigned long long)e->moved[k]);
 		out_uint(c, tele_counters[k].name, NULL, e->moved[k]);
 	}
@@ -227,7 +227,7 @@ static void out_cleared(struct ctx *c, const struct change *ch)
 		if (!ch->end[i].cleared)
 			continue;
 		tele_text(&ch->end[i].o->addr, addr);
-		out_text(c, "\n    %s: was cleared in between, and counts from there", addr);
+		out_text(c, "\n    %s was cleared in between, and counts from there", addr);
 		out_str(c, "", NULL, addr);
 	}
 	out_close(c, ']');
@@ -262,11 +262,11 @@ static void out_change(struct ctx *c, const struct change *ch)
 	if (ch->link)
 		out_state(c, ch);
 	out_str(c, "suspicion", NULL, suspicions[ch->why]);
-	out_cleared(c, ch);
 	out_open(c, "moved", '{');
-	out_end(c, &ch->end[0]);
-	out_end(c, &ch->end[1]);
+	out_end(c, &ch->end[0], ch->link);
+	out_end(c, &ch->end[1], true);
 	out_close(c, '}');
+	out_cleared(c, ch);
 	item_end(c);
 }
 
