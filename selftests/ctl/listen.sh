@@ -16,6 +16,7 @@ vfabctl partition create d1 7 --members 2 >/dev/null
 vfabctl partition set d1/part0 --del 3
 vfabctl link set d1/ep5/p1 down >/dev/null
 vfabctl link set d1/ep6/p2 degrade --rate 250 >/dev/null
+vfabctl link set d1/ep7 down >/dev/null
 hold "/dev/vfabric/$id" 4 count=5,1003,1
 
 # sample NAME VALUE METRIC LABELS: in what was written last
@@ -37,11 +38,21 @@ sample "its rate" 250000000 vfabric_link_rate_bytes_per_second rank=6,port=2
 sample "who is held" 1 vfabric_endpoint_held rank=4,node=0
 sample "who is not" 0 vfabric_endpoint_held rank=5,node=0
 sample "limited" 3 vfabric_endpoint_health rank=5
+# As Documentation/telemetry.rst tells monitors to read them
+sample "healthy: state" 3 vfabric_endpoint_state rank=0
+sample "healthy: health" 1 vfabric_endpoint_health rank=0
+sample "healthy: ports" 4 vfabric_endpoint_ports_up rank=0
+sample "one link down: state" 3 vfabric_endpoint_state rank=5
+sample "one link slow: health" 1 vfabric_endpoint_health rank=6
+sample "cut off: health" 2 vfabric_endpoint_health rank=7
+sample "cut off: state" 3 vfabric_endpoint_state rank=7
+sample "in no partition: state" 1 vfabric_endpoint_state rank=3
+sample "in no partition: its links" 4 vfabric_endpoint_ports_up rank=3
 sample "a partition" 7 vfabric_endpoint_partition rank=2
 check "who is in none has no sample" \
 	[ "$("$here/prom-check" vfabric_endpoint_partition rank=3 <"$tmp/prom")" = "0 samples" ]
-sample "a switch" 8 vfabric_switch_ports_up switch=0
-sample "of which one link is down" 7 vfabric_switch_ports_up switch=1
+sample "a switch" 7 vfabric_switch_ports_up switch=0
+sample "of which one link more is down" 6 vfabric_switch_ports_up switch=1
 sample "a counter of an endpoint" 1 vfabric_attaches_total rank=4
 sample "bytes of an endpoint" 1003 vfabric_xmit_bytes_total rank=4
 sample "bytes at the other end" 1003 vfabric_rcv_bytes_total rank=5
@@ -171,6 +182,16 @@ sleep 1.1
 check "the domain is gone: 503" answers 503 GET /metrics
 small_domain d1
 check "it is back" until_true 5 get
+vfabctl domain delete d1
+vfabctl domain delete d2
+rmmod vfabric
+sleep 1.1
+check "the module is gone: 503" answers 503 GET /metrics
+check "and again" answers 503 GET /metrics
+insmod "$VFABRIC_KO"
+small_domain d1
+check "both are back" until_true 5 get
+vfabctl domain create d2 --size 2 >/dev/null
 check "listen: SIGTERM ends it" ends
 
 serve '[::]:0' d1

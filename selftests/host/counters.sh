@@ -61,5 +61,16 @@ done <"$tmp/described" >>"$tmp/bad"
 [ ! -s "$tmp/bad" ]
 result "each counter is moved by a test that is there" $? "$tmp/bad"
 
+{
+	cat "$tmp/described"
+	grep -ohE '"vfabric_(domain|endpoint|switch|link)_[a-z_]+"' tools/vfabctl/prometheus.c |
+		tr -d '"' | sort -u
+} >"$tmp/names"
+[ "$(grep -c '^vfabric_' "$tmp/names")" -ge 15 ] || echo "no metrics were found in prometheus.c" >"$tmp/bad"
+while read -r name; do
+	grep -qwF -- "$name" Documentation/telemetry.rst || echo "$name is not in Documentation/telemetry.rst"
+done <"$tmp/names" >>"$tmp/bad"
+[ ! -s "$tmp/bad" ]
+result "Documentation/telemetry.rst has each counter and each metric" $? "$tmp/bad"
 echo "1..$count"
 exit "$failed"

@@ -191,6 +191,28 @@ int tele_read(struct vfab_nl *nl, const struct tele_domref *dom, unsigned int wh
 	return ret;
 }
 
+/**
+ * tele_read_again - tele_read(), over and over
+ *
+ * The family of a module that was loaded again is another one: what fails is
+ * tried once more with a new connection.
+ */
+int tele_read_again(struct tele_client *c, const struct tele_domref *dom, unsigned int what,
+		    struct tele *t)
+{
+	int ret;
+
+	if (c->ready) {
+		ret = tele_read(c->nl, dom, what, t);
+		if (!ret || ret == -EAGAIN || ret == -ENOMEM)
+			return ret;
+	}
+	vfab_nl_close(c->nl);
+	ret = vfab_nl_open(&c->nl);
+	c->ready = !ret;
+	return ret ? ret : tele_read(c->nl, dom, what, t);
+}
+
 void tele_free(struct tele *t)
 {
 	free(t->domains);

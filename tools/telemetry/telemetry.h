@@ -141,6 +141,18 @@ struct tele_domref {
 	uint32_t id;
 };
 
+/**
+ * struct tele_client - a netlink client that outlives the module
+ * @nl: for vfab_nl_error() and vfab_nl_close(); NULL at first
+ * @ready: @nl is good for requests, too
+ */
+struct tele_client {
+	struct vfab_nl *nl;
+	bool ready;
+};
+
+int tele_read_again(struct tele_client *c, const struct tele_domref *dom, unsigned int what,
+		    struct tele *t);
 int tele_read(struct vfab_nl *nl, const struct tele_domref *dom, unsigned int what,
 	      struct tele *t);
 void tele_free(struct tele *t);

@@ -8,21 +8,9 @@ static const char *const formats[] = { "nvml-mock", "prometheus", NULL };
 
 /* What is to be read again for each request */
 struct scrape {
-	struct ctx *c;
+	struct tele_client client;
 	const struct tele_domref *dom;	/* NULL: all */
 };
-
-/* The module may have been loaded again since the last one. */
-static int read_again(struct scrape *s, struct tele *t)
-{
-	int ret = tele_read(s->c->nl, s->dom, PROMETHEUS_READS, t);
-
-	if (!ret || ret == -EAGAIN || ret == -ENOMEM)
-		return ret;
-	vfab_nl_close(s->c->nl);
-	ret = vfab_nl_open(&s->c->nl);
-	return ret ? ret : tele_read(s->c->nl, s->dom, PROMETHEUS_READS, t);
-}
 
 static const char *write_again(FILE *to, void *data)
 {
@@ -30,17 +18,17 @@ static const char *write_again(FILE *to, void *data)
 	struct tele t = { 0 };
 	int ret;
 
-	ret = read_again(s, &t);
+	ret = tele_read_again(&s->client, s->dom, PROMETHEUS_READS, &t);
 	if (!ret)
 		prometheus_write(to, &t);
 	tele_free(&t);
-	return ret ? vfab_nl_error(s->c->nl) : NULL;
+	return ret ? vfab_nl_error(s->client.nl) : NULL;
 }
 
 static int prometheus(struct ctx *c, const struct addr *a, const char *where)
 {
 	struct tele_domref dom = { *a->name ? a->name : NULL, a->id };
-	struct scrape s = { c, a->kind ? &dom : NULL };
+	struct scrape s = { .dom = a->kind ? &dom : NULL };
 	const struct page page = { "/metrics", PROMETHEUS_TYPE, write_again, &s };
 	const char *why;
 	int ret;
@@ -49,12 +37,16 @@ static int prometheus(struct ctx *c, const struct addr *a, const char *where)
 	ret = a->kind ? ask(c, NULL, NULL) : DONE;
 	if (ret)
 		return ret;
-	if (where)
-		return http_serve(c, where, &page);
-	why = write_again(stdout, &s);
-	if (why)
-		error(c, "%s", why);
-	return why ? REFUSED : DONE;
+	if (where) {
+		ret = http_serve(c, where, &page);
+	} else {
+		why = write_again(stdout, &s);
+		if (why)
+			error(c, "%s", why);
+		ret = why ? REFUSED : DONE;
+	}
+	vfab_nl_close(s.client.nl);
+	return ret;
 }
 
 static int export(struct ctx *c, int argc, char **argv)

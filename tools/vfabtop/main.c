@@ -49,7 +49,7 @@ static struct {
 	int delay_ms;
 	enum order order;
 	const char *domain;
-	struct vfab_nl *nl;
+	struct tele_client client;
 	struct tele_domref dom;
 	struct view view;
 } top = { .count = -1, .rows = LONG_MAX, .delay_ms = 2000 };
@@ -192,38 +192,27 @@ static void parse(int argc, char **argv)
 
 /* --- Readings -------------------------------------------------------------------- */
 
-/* Without a module: the end. Later it may go and come back. */
-static int connect_kernel(void)
-{
-	vfab_nl_close(top.nl);
-	return vfab_nl_open(&top.nl);
-}
-
 static int read_once(void)
 {
-	int ret = view_read(&top.view, top.nl, top.domain ? &top.dom : NULL);
-
-	if (ret == -ENOMEM)
-		return ret;
-	/* The family of a module that was loaded again is another one */
-	if (ret && ret != -EAGAIN && !connect_kernel())
-		ret = view_read(&top.view, top.nl, top.domain ? &top.dom : NULL);
-	return ret;
+	return view_read(&top.view, &top.client, top.domain ? &top.dom : NULL);
 }
 
 static const char *read_for_screen(struct source *s)
 {
 	(void)s;
-	return read_once() ? vfab_nl_error(top.nl) : NULL;
+	return read_once() ? vfab_nl_error(top.client.nl) : NULL;
 }
 
+/* Why a reading failed; without a module it is another status */
 static int refuse(void)
 {
-	if (top.domain)
-		say("domain \"%s\": %s", top.domain, vfab_nl_error(top.nl));
+	const char *why = vfab_nl_error(top.client.nl);
+
+	if (top.domain && top.client.ready)
+		say("domain \"%s\": %s", top.domain, why);
 	else
-		say("%s", vfab_nl_error(top.nl));
-	return EXIT_REFUSED;
+		say("%s", why);
+	return top.client.ready ? EXIT_REFUSED : EXIT_USAGE;
 }
 
 /* --- Batch ----------------------------------------------------------------------- */
@@ -291,12 +280,8 @@ int main(int argc, char **argv)
 
 	output_begin();
 	parse(argc, argv);
-	if (connect_kernel()) {
-		say("%s", vfab_nl_error(top.nl));
-		return EXIT_USAGE;
-	}
 	ret = top.batch ? batch() : interactive();
 	view_free(&top.view);
-	vfab_nl_close(top.nl);
+	vfab_nl_close(top.client.nl);
 	return finish(ret);
 }

@@ -57,7 +57,7 @@ struct view {
 
 /* view.c */
 int64_t now_ms(void);
-int view_read(struct view *v, struct vfab_nl *nl, const struct tele_domref *dom);
+int view_read(struct view *v, struct tele_client *client, const struct tele_domref *dom);
 int view_make(struct view *v);
 void view_sort(struct view *v, enum table which, enum order by, bool reverse);
 void view_free(struct view *v);

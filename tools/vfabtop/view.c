@@ -200,13 +200,13 @@ int view_make(struct view *v)
  *
  * Return: 0 or a negative errno, and then the rows are as they were.
  */
-int view_read(struct view *v, struct vfab_nl *nl, const struct tele_domref *dom)
+int view_read(struct view *v, struct tele_client *client, const struct tele_domref *dom)
 {
 	struct tele t = { 0 };
 	int64_t at = now_ms();
 	int ret;
 
-	ret = tele_read(nl, dom, TELE_EPS | TELE_LINKS | TELE_OBJECTS, &t);
+	ret = tele_read_again(client, dom, TELE_EPS | TELE_LINKS | TELE_OBJECTS, &t);
 	if (ret) {
 		tele_free(&t);
 		return ret;
