@@ -3,7 +3,9 @@
  * Tests: copies, what is counted of them and of collectives, and the time that
  * they take where shape is on.
  */
+#include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include "libtest.h"
 #include "vfab_nl.h"
 
@@ -186,6 +188,63 @@ static void planes(uint32_t rank)
 	EQUAL(EP(1, XMIT_BYTES) - ep1, sum);
 	EQUAL(EP(0, RCV_BYTES) - ep0, sum);
 	EQUAL(ports(ep, 0, VFAB_COUNTER_PORT_RCV_BYTES) - was0, sum);
+	sync_ranks(2, rank, 1);
+	vfab_close(ep);
+}
+
+/* What threads and a forked child count at the same time */
+#define PUTS	5000
+
+struct putter {
+	struct vfab_ep *ep;
+	struct vfab_mem *mem;
+};
+
+static void *put_many(void *arg)
+{
+	struct putter *p = arg;
+	uint64_t x = 1;
+	int i;
+
+	for (i = 0; i < PUTS; i++) {
+		EQUAL(vfab_put(p->ep, p->mem, 0, &x, 3), 0);
+		EQUAL(vfab_ring(p->ep, 0, 9), 0);
+	}
+	return NULL;
+}
+
+static void many(uint32_t rank)
+{
+	struct vfab_ep *ep = attach(rank);
+	struct vfab_mem mem;
+	struct putter p = { ep, &mem };
+	uint64_t sent, ops;
+	pthread_t thread;
+	pid_t pid;
+	int status;
+
+	if (!rank) {
+		EQUAL(vfab_window_alloc(ep, 4096, TAG, VFAB_ACCESS_WRITE, &mem), 0);
+		sync_ranks(2, rank, 1);
+		vfab_close(ep);
+		return;
+	}
+	mem = import(ep, 0, TAG, VFAB_ACCESS_WRITE);
+	put_many(&p);
+	sent = EP(1, XMIT_BYTES);
+	ops = EP(1, XMIT_OPS);
+	/* a child beside its parent, then two threads */
+	pid = fork();
+	put_many(&p);
+	if (!pid)
+		_exit(0);
+	EQUAL(waitpid(pid, &status, 0), pid);
+	EQUAL(status, 0);
+	EQUAL(pthread_create(&thread, NULL, put_many, &p), 0);
+	put_many(&p);
+	EQUAL(pthread_join(thread, NULL), 0);
+	EQUAL(EP(1, XMIT_BYTES) - sent, 4 * PUTS * (3 + 8));
+	EQUAL(EP(1, XMIT_OPS) - ops, 4 * PUTS * 2);
 	sync_ranks(2, rank, 1);
 	vfab_close(ep);
 }
@@ -570,6 +629,7 @@ static void unpaced(uint32_t rank)
 const struct test transfer_tests[] = {
 	{ "put_get", 2, put_get, 0 },
 	{ "counted_planes", 2, planes, 0 },
+	{ "counted_by_many", 2, many, 0 },
 	{ "copies_and_loss", 2, copies_and_loss, 0 },
 	{ "counted_collectives", RANKS, collectives, 0 },
 	{ "half_rate_of_one", RANKS, half_rate_of_one, 0 },
