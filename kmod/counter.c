@@ -58,9 +58,20 @@ void vf_counters_destroy(struct vf_domain *dom)
 {
 	kvfree(dom->counts);
 	kvfree(dom->port_counts);
+	kvfree(dom->port_moved);
 	kvfree(dom->link_was);
 	kvfree(dom->touched);
 	kvfree(dom->busy);
+}
+
+/* Room for what ports count of transfers; under domain->lock. */
+int vf_counters_of_moved(struct vf_domain *dom)
+{
+	lockdep_assert_held(&dom->lock);
+	if (!dom->port_moved)
+		dom->port_moved = kvcalloc(dom->topo.nports + 1, sizeof(*dom->port_moved),
+					   VF_GFP_LOCKED);
+	return dom->port_moved ? 0 : -ENOMEM;
 }
 
 /* An import or a doorbell that was asked for and not given, not for its form. */
@@ -82,8 +93,8 @@ static void vf_count_port(void *arg, u32 port, u64 bytes)
 {
 	struct vf_domain *dom = arg;
 
-	dom->port_counts[port].xmit_bytes += bytes;
-	dom->port_counts[dom->topo.port[port].peer].rcv_bytes += bytes;
+	dom->port_moved[port].xmit_bytes += bytes;
+	dom->port_moved[dom->topo.port[port].peer].rcv_bytes += bytes;
 }
 
 /* Bytes went from one endpoint to another; one of them, @who, says so. */
@@ -252,13 +263,14 @@ int vf_counts_map(struct vf_holder *h, struct vfab_counts *a)
 	if (!ret)
 		ret = vf_holder_lock(h);
 	if (!ret) {
-		if (!h->counts) {
+		ret = vf_counters_of_moved(h->dom);
+		if (!ret && !h->counts) {
 			vf_counts_install(h, im, folded);
 			im = NULL;
 			folded = NULL;
 		}
 		a->cookie = VF_COOKIE_COUNTS;
-		a->bytes = h->counts_import->npages << PAGE_SHIFT;
+		a->bytes = PAGE_ALIGN(h->dom->topo.world * sizeof(*h->counts));
 		mutex_unlock(&h->dom->lock);
 	}
 	if (im)

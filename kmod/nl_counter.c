@@ -9,7 +9,7 @@ enum vf_nl_source {
 	VF_NL_PACED,		/* time is, or was, reserved */
 };
 
-/* Where a counter is, in struct vf_counts or struct vf_port_counts */
+/* Where a counter is, in struct vf_counts, vf_port_counts or vf_port_moved */
 struct vf_nl_counter {
 	u8 id;
 	u8 source;
@@ -19,10 +19,13 @@ struct vf_nl_counter {
 #define VF_NL_COUNTER(id, source, type, field) \
 	{ VFAB_COUNTER_##id, VF_NL_##source, offsetof(struct type, field) }
 
+static const struct vf_nl_counter vf_nl_port_moved[] = {
+	VF_NL_COUNTER(PORT_XMIT_BYTES, COUNTING, vf_port_moved, xmit_bytes),
+	VF_NL_COUNTER(PORT_RCV_BYTES, COUNTING, vf_port_moved, rcv_bytes),
+	VF_NL_COUNTER(PORT_XMIT_WAIT, PACED, vf_port_moved, xmit_wait),
+};
+
 static const struct vf_nl_counter vf_nl_port_counters[] = {
-	VF_NL_COUNTER(PORT_XMIT_BYTES, COUNTING, vf_port_counts, xmit_bytes),
-	VF_NL_COUNTER(PORT_RCV_BYTES, COUNTING, vf_port_counts, rcv_bytes),
-	VF_NL_COUNTER(PORT_XMIT_WAIT, PACED, vf_port_counts, xmit_wait),
 	VF_NL_COUNTER(LINK_DOWNED, ALWAYS, vf_port_counts, link_downed),
 	VF_NL_COUNTER(LINK_ERROR_RECOVERY, ALWAYS, vf_port_counts, link_error_recovery),
 };
@@ -94,6 +97,10 @@ static int vf_nl_fill_counters(const struct vf_nl_to *to, struct vf_domain *dom,
 					   &dom->counts[index]));
 	return vf_nl_end(to, hdr,
 		vf_nl_put_port(to->skb, t, port, VFAB_A_RANK, VFAB_A_SWITCH, VFAB_A_PORT) ||
+		(dom->port_moved &&
+		 vf_nl_put_counters(to->skb, dom, vf_nl_port_moved,
+				    ARRAY_SIZE(vf_nl_port_moved),
+				    &dom->port_moved[port])) ||
 		vf_nl_put_counters(to->skb, dom, vf_nl_port_counters,
 				   ARRAY_SIZE(vf_nl_port_counters),
 				   &dom->port_counts[port]));
@@ -189,11 +196,13 @@ static void vf_nl_clear_counted(struct vf_domain *dom, struct nlattr **attrs)
 	for (i = 0; i < t->world + t->nports; i++) {
 		if (!vf_nl_counted(t, attrs, i))
 			continue;
-		if (i < t->world)
+		if (i < t->world) {
 			memset(&dom->counts[i], 0, sizeof(*dom->counts));
-		else
-			memset(&dom->port_counts[i - t->world], 0,
-			       sizeof(*dom->port_counts));
+			continue;
+		}
+		memset(&dom->port_counts[i - t->world], 0, sizeof(*dom->port_counts));
+		if (dom->port_moved)
+			memset(&dom->port_moved[i - t->world], 0, sizeof(*dom->port_moved));
 	}
 }
 

@@ -60,7 +60,7 @@ static void vf_pace_port(void *arg, u32 port, u64 bytes)
 
 	/* What waits for the endpoint's own is not held up by others */
 	if (start > p->own)
-		dom->port_counts[port].xmit_wait += start - p->own;
+		dom->port_moved[port].xmit_wait += start - p->own;
 	dom->busy[port] = start + vf_pace_ns(dom, bytes, rate);
 	p->end = max(p->end, dom->busy[port]);
 }
@@ -133,7 +133,7 @@ int vf_pace_set(struct vf_domain *dom, bool on, u32 scale)
 	if (on && !dom->busy)
 		dom->busy = kvcalloc(dom->topo.nports + 1, sizeof(*dom->busy),
 				     VF_GFP_LOCKED);
-	if (on && !dom->busy)
+	if (on && (!dom->busy || vf_counters_of_moved(dom)))
 		return -ENOMEM;
 	if (dom->busy)
 		memset(dom->busy, 0, dom->topo.nports * sizeof(*dom->busy));

@@ -162,11 +162,17 @@ struct vf_endpoint {
  * struct vf_port_counts - what a port counts; see enum vfabric_counter
  */
 struct vf_port_counts {
+	u64 link_downed;
+	u64 link_error_recovery;
+};
+
+/**
+ * struct vf_port_moved - the same, of what only domains that are used have
+ */
+struct vf_port_moved {
 	u64 xmit_bytes;
 	u64 rcv_bytes;
 	u64 xmit_wait;
-	u64 link_downed;
-	u64 link_error_recovery;
 };
 
 /**
@@ -227,6 +233,7 @@ struct vf_domain {
 	bool counting;			/* some endpoint has mapped its counts */
 	struct vf_counts *counts;	/* by rank */
 	struct vf_port_counts *port_counts;	/* by port of @topo */
+	struct vf_port_moved *port_moved;	/* the same; NULL: nobody asked yet */
 	u8 *link_was;			/* by link: VF_LINK_WAS_* */
 	unsigned long *touched;		/* links that are being changed */
 	DECLARE_BITMAP(told, VF_MAX_WORLD);	/* destinations whose routes are */
@@ -547,6 +554,7 @@ extern struct srcu_struct vf_srcu;
 /* counter.c */
 int vf_counters_create(struct vf_domain *dom);
 void vf_counters_destroy(struct vf_domain *dom);
+int vf_counters_of_moved(struct vf_domain *dom);
 void vf_counters_of_holder(struct vf_holder *h);
 void vf_counters_collect(struct vf_domain *dom);
 int vf_counts_map(struct vf_holder *h, struct vfab_counts *a);

@@ -193,7 +193,7 @@ static void planes(uint32_t rank)
 }
 
 /* What threads and a forked child count at the same time */
-#define PUTS	5000
+#define PUTS	100000
 
 struct putter {
 	struct vfab_ep *ep;
