@@ -8,10 +8,11 @@
  *
  * A collective is as fast as its slowest link, and all that a rank sees of it is
  * that all-reduces take long. Here each rank also times a transfer to each other
- * one, while nobody else transfers, and tells all of them. A rank all of whose
- * transfers, both ways, take half as long again as those of the fastest quarter is
- * slow. It prints a line per round, with the time of an all-reduce relative to the
- * first round ("dragged" from twice that time on), and stops after so many rounds.
+ * one, while nobody else transfers, and tells all of them; of each, the better one
+ * of two counts, as a busy machine may hold one up. A rank all of whose transfers,
+ * both ways, take three times as long as those of the fastest quarter is slow. It
+ * prints a line per round, with the time of an all-reduce relative to the first
+ * round ("dragged" from twice that time on), and stops after so many rounds.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -24,7 +25,7 @@
 
 #define TAG	UINT64_C(0x510e57)
 #define MAX	16		/* ranks */
-#define BYTES	16384		/* of a transfer */
+#define BYTES	8192		/* of a transfer */
 #define COUNT	4096		/* elements of an all-reduce */
 #define TIMEOUT	(20 * VFAB_SECOND)
 
@@ -62,19 +63,20 @@ static int measure(struct vfab_ep *ep, struct vfab_comm *comm)
 {
 	static const char data[BYTES];
 	uint64_t all[MAX][MAX];
-	uint32_t turn, i;
-	uint64_t start;
+	uint32_t turn, i, tries;
+	uint64_t start, time;
 	int ret = 0;
 
 	memset(took, 0, sizeof(took));
 	for (turn = 0; turn < n && !ret; turn++) {
-		for (i = 0; turn == at && i < n && !ret; i++) {
-			if (i == at)
-				continue;
-			start = now();
-			ret = vfab_put(ep, &mem[i], 0, data, BYTES);
-			took[at][i] = now() - start;
-		}
+		for (i = 0; turn == at && i < n; i++)
+			for (tries = 0; i != at && tries < 2 && !ret; tries++) {
+				start = now();
+				ret = vfab_put(ep, &mem[i], 0, data, BYTES);
+				time = now() - start;
+				if (!tries || time < took[at][i])
+					took[at][i] = time;
+			}
 		if (!ret)
 			ret = vfab_barrier(comm);
 	}
@@ -108,7 +110,7 @@ static uint64_t quarter(void)
 /* Its rank, or -1 */
 static int slow_rank(void)
 {
-	uint64_t limit = quarter() * 3 / 2;
+	uint64_t limit = quarter() * 3;
 	uint32_t i, k;
 	bool slow;
 
@@ -143,6 +145,8 @@ int main(int argc, char **argv)
 	ret = vfab_comm_create(ep, NULL, 0, 100, TIMEOUT, &comm);
 	if (!ret)
 		ret = map_all(ep);
+	if (!ret)	/* not measured: the first one is never like the others */
+		ret = vfab_allreduce(comm, in, out, COUNT, VFAB_F32, VFAB_SUM);
 	for (round = 0; !ret && round < rounds; round++) {
 		ret = vfab_barrier(comm);
 		start = now();
