@@ -27,6 +27,12 @@ for name in $names; do
 		scenario show "$name"
 	try "$name: is checked" 0 ': ok' scenario check "$name"
 done
+sed -nE 's/^([a-z-]+) +([0-9]+|-)  .*/\1/p' "$top/Documentation/scenarios.rst" | sort >"$tmp/listed"
+echo "$names" | sort >"$tmp/names"
+check "the documents list them" cmp "$tmp/listed" "$tmp/names"
+awk '/^    name: two-links/ { on = 1 } on && !/^    / { exit } on { print substr($0, 5) }' \
+	"$top/Documentation/scenarios.rst" >"$tmp/two-links.yaml"
+try "the documents' example is checked" 0 'two-links.yaml: ok' scenario check "$tmp/two-links.yaml"
 try "scenario show: the steps" 0 'step      signal KILL  <- the fault' scenario show peer-kill
 try "scenario show: unknown" 2 'there is no scenario "nobody"' scenario show nobody
 try "scenario show: a path without a file" 2 'cannot open it: No such file' scenario show ./nobody.yaml

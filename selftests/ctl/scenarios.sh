@@ -24,6 +24,12 @@ while read -r line; do
 done <"$tmp/all"
 check "they were run" grep -q '^1\.\.[1-9]' "$tmp/all"
 
+# The one that the documents print
+awk '/^    name: two-links/ { on = 1 } on && !/^    / { exit } on { print substr($0, 5) }' \
+	"$top/Documentation/scenarios.rst" >"$tmp/two-links.yaml"
+vfabctl scenario run "$tmp/two-links.yaml" --seed 1 >"$out" 2>"$err"
+check "the documents' example holds" [ $? = 0 ]
+
 # caught NAME SCENARIO [OPTION...] -- WORD...: a program that is wrong fails
 caught() {
 	local rc=0 name=$1
@@ -41,5 +47,10 @@ caught "an allocator that looks at the clique alone is caught" same-clique --see
 # shellcheck disable=SC2016
 caught "a monitor that takes 0xaa for degraded is caught" world-sizes --set n=4 --seed 1 \
 	--under-test sh -c 'monitor-wrong $VFAB_DOMAIN --once'
+caught "a collective that does not look whether imports work is caught" capability-lies --seed 1 \
+	--under-test "$samples/collective-wrong" 5
+# shellcheck disable=SC2016
+caught "an allocator that takes COMPLETED for usable is caught" health-lies --seed 1 \
+	--under-test sh -c 'allocator-wrong $DOMAINS'
 check "nothing is left" [ -z "$(vfabctl domain show)" ]
 finish
