@@ -115,24 +115,15 @@ on "an unknown terminal" 80x24 nosuch -- "see:give -b" end:2
 on "no such domain, on a terminal" 80x24 xterm nobody -- "see:no such domain" end:1
 
 # A domain that ends while it is watched, and comes back
-on_gone() {
-	(sleep 2; vfabctl domain delete d1 --force; sleep 2; small_domain d1) >/dev/null 2>&1 &
-	on "the domain is deleted and made again" 80x24 vt100 -d 0.2 d1 -- see:LINK "see:no such domain" \
-		"see:8 endpoints: 0 held, 0 not well" "line:4: d1 " \
-		"line:5:>endpoints" key:q end:0
-	wait $!
-}
-on_gone
-
+again="vfabctl domain create d1 --size 8 --planes 4"
+on "the domain is deleted and made again" 80x24 vt100 -d 0.2 d1 -- see:LINK \
+	"run:vfabctl domain delete d1 --force" "see:no such domain" "run:$again" \
+	"see:8 endpoints: 0 held, 0 not well" "line:4: d1 " "line:5:>endpoints" key:q end:0
 # So does the module
 vfabctl domain delete d1 --force
 # shellcheck disable=SC2086 # several numbers
 kill $holders 2>/dev/null
-on_unloaded() {
-	(sleep 2; rmmod vfabric; sleep 2; insmod "$VFABRIC_KO"; small_domain d1) >/dev/null 2>&1 &
-	on "the module is unloaded and loaded again" 80x24 vt100 -d 0.2 -- see:LINK "see:module not loaded" \
-		"see:1 domains; 8 endpoints" key:q end:0
-	wait $!
-}
-on_unloaded
+on "the module is unloaded and loaded again" 80x24 vt100 -d 0.2 -- see:LINK \
+	"run:rmmod vfabric" "see:module not loaded" "run:insmod $VFABRIC_KO && $again" \
+	"see:1 domains; 8 endpoints" key:q end:0
 finish
