@@ -180,11 +180,11 @@ void tele_read_object(const struct vfab_nl_msg *msg, struct tele_object *o)
 			read_counter(o, attr);
 }
 
-/* Orders objects as the addresses are: by domain, endpoints first. */
+/* Orders objects as a dump does: by domain, endpoints, their ports, those of switches. */
 uint64_t tele_key(const struct tele_addr *addr)
 {
-	return (uint64_t)addr->domain << 32 | (uint64_t)addr->is_switch << 31 |
-	       (uint64_t)addr->index << 14 | (addr->port + 1);
+	return (uint64_t)addr->domain << 32 | (uint64_t)(addr->port >= 0) << 31 |
+	       (uint64_t)addr->is_switch << 30 | (uint64_t)addr->index << 14 | (addr->port + 1);
 }
 
 static int compare(const void *left, const void *right)
@@ -203,7 +203,12 @@ static int compare_objects(const void *left, const void *right)
 /* Into the order in which tele_find() looks for them */
 void tele_sort(struct tele *t)
 {
-	if (t->nobjects)
+	size_t i = 1;
+
+	while (i < t->nobjects && t->objects[i - 1].key < t->objects[i].key)
+		i++;
+	/* Nearly always it is */
+	if (i < t->nobjects)
 		qsort(t->objects, t->nobjects, sizeof(*t->objects), compare_objects);
 }
 
@@ -214,14 +219,4 @@ const struct tele_object *tele_find(const struct tele *t, const struct tele_addr
 
 	return t->nobjects ?
 		bsearch(&key, t->objects, t->nobjects, sizeof(*t->objects), compare) : NULL;
-}
-
-bool tele_has_kind(const struct tele_object *o, enum tele_kind kind)
-{
-	unsigned int i;
-
-	for (i = 0; i < TELE_COUNTERS; i++)
-		if (tele_has(o, i) && tele_counters[i].kind == kind)
-			return true;
-	return false;
 }

@@ -77,6 +77,7 @@ enum tele_kind {
 	TELE_BYTES_IN,
 	TELE_OPS,
 	TELE_ERROR,		/* something went wrong */
+	TELE_KINDS
 };
 
 /* Objects that may have a counter */
@@ -165,7 +166,6 @@ void tele_read_object(const struct vfab_nl_msg *msg, struct tele_object *o);
 uint64_t tele_key(const struct tele_addr *addr);
 void tele_sort(struct tele *t);
 const struct tele_object *tele_find(const struct tele *t, const struct tele_addr *addr);
-bool tele_has_kind(const struct tele_object *o, enum tele_kind kind);
 
 static inline bool tele_has(const struct tele_object *o, unsigned int counter)
 {

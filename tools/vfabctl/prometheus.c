@@ -3,6 +3,7 @@
  * The text format 0.0.4 of Prometheus. All samples of a metric stand together,
  * below its HELP and TYPE; a counter that an object does not have has no sample.
  */
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include "export.h"
 
@@ -15,6 +16,18 @@ struct port {
 struct ports {
 	struct port *port;
 	size_t n;
+};
+
+/**
+ * struct writer - what is written, and where to
+ * @labels: of @domain, "" at first; each byte of a name may be escaped
+ */
+struct writer {
+	FILE *to;
+	const struct tele *t;
+	struct ports ports;
+	uint32_t domain;
+	char labels[2 * VFAB_NAME_LEN + 80];
 };
 
 static int compare(const void *left, const void *right)
@@ -63,34 +76,42 @@ static void head(FILE *to, const char *name, const char *type, const char *help)
 	fprintf(to, "\n# TYPE %s %s\n", name, type);
 }
 
-static void label(FILE *to, const char *name, const char *value)
+/* The value of a label, escaped, behind its name */
+static char *label(char *p, const char *name, const char *value)
 {
-	fprintf(to, "%s=\"", name);
+	p += sprintf(p, "%s=\"", name);
 	for (; *value; value++) {
 		if (*value == '\\' || *value == '"' || *value == '\n')
-			fputc('\\', to);
-		fputc(*value == '\n' ? 'n' : *value, to);
+			*p++ = '\\';
+		*p++ = *value == '\n' ? 'n' : *value;
 	}
-	fputc('"', to);
+	return stpcpy(p, "\"");
 }
 
 /*
- * The name of a sample and the labels of its domain; others may follow. A domain
- * that was created after the domains were read has only its id.
+ * The name of a sample and the labels of its domain, which are made once for many
+ * samples; others may follow. A domain that was created after the domains were
+ * read has only its id.
  */
-static void begin(FILE *to, const char *name, const struct tele *t, uint32_t domain)
+static void begin(struct writer *w, const char *name, uint32_t domain)
 {
-	const struct tele_domain *d = tele_domain(t, domain);
-	char uuid[37];
+	const struct tele_domain *d;
+	char uuid[37], *p;
 
-	fprintf(to, "%s{", name);
-	if (!d) {
-		fprintf(to, "domain=\"dom%u\"", domain);
-		return;
+	if (!*w->labels || w->domain != domain) {
+		d = tele_domain(w->t, domain);
+		w->domain = domain;
+		p = w->labels;
+		if (d) {
+			p = stpcpy(label(p, "domain", d->name), ",");
+			label(p, "uuid", tele_uuid(d, uuid));
+		} else {
+			sprintf(p, "domain=\"dom%u\"", domain);
+		}
 	}
-	label(to, "domain", d->name);
-	fputc(',', to);
-	label(to, "uuid", tele_uuid(d, uuid));
+	fputs(name, w->to);
+	fputc('{', w->to);
+	fputs(w->labels, w->to);
 }
 
 static void object(FILE *to, const struct tele_addr *addr)
@@ -141,8 +162,10 @@ static const struct domain_metric domain_metrics[] = {
 	{ "vfabric_domain_window_bytes", "Memory of all windows.", domain_mem_used },
 };
 
-static void write_domains(FILE *to, const struct tele *t)
+static void write_domains(struct writer *w)
 {
+	const struct tele *t = w->t;
+	FILE *to = w->to;
 	size_t m, i;
 
 	for (m = 0; m < sizeof(domain_metrics) / sizeof(domain_metrics[0]); m++) {
@@ -150,7 +173,7 @@ static void write_domains(FILE *to, const struct tele *t)
 
 		head(to, metric->name, "gauge", metric->help);
 		for (i = 0; i < t->ndomains; i++) {
-			begin(to, metric->name, t, t->domains[i].id);
+			begin(w, metric->name, t->domains[i].id);
 			end(to, metric->value(&t->domains[i]));
 		}
 	}
@@ -189,8 +212,10 @@ static const struct ep_metric ep_metrics[] = {
 	{ "vfabric_endpoint_windows", "Windows that the endpoint exports.", ep_windows },
 };
 
-static void write_eps(FILE *to, const struct tele *t)
+static void write_eps(struct writer *w)
 {
+	const struct tele *t = w->t;
+	FILE *to = w->to;
 	size_t m, i;
 
 	for (m = 0; m < sizeof(ep_metrics) / sizeof(ep_metrics[0]); m++) {
@@ -203,7 +228,7 @@ static void write_eps(FILE *to, const struct tele *t)
 
 			if (value < 0)
 				continue;
-			begin(to, metric->name, t, e->domain);
+			begin(w, metric->name, e->domain);
 			fprintf(to, ",rank=\"%u\",node=\"%u\"", e->rank, e->node);
 			end(to, value);
 		}
@@ -237,8 +262,10 @@ static const struct link_metric link_metrics[] = {
 	{ "vfabric_link_rate_bytes_per_second", "Rate of the link, in each direction.", link_rate },
 };
 
-static void write_links(FILE *to, const struct tele *t)
+static void write_links(struct writer *w)
 {
+	const struct tele *t = w->t;
+	FILE *to = w->to;
 	size_t m, i;
 
 	for (m = 0; m < sizeof(link_metrics) / sizeof(link_metrics[0]); m++) {
@@ -248,7 +275,7 @@ static void write_links(FILE *to, const struct tele *t)
 		for (i = 0; i < t->nlinks; i++) {
 			const struct tele_link *l = &t->links[i];
 
-			begin(to, metric->name, t, l->end[0].domain);
+			begin(w, metric->name, l->end[0].domain);
 			object(to, &l->end[0]);
 			peer(to, &l->end[1]);
 			end(to, metric->value(l));
@@ -256,19 +283,21 @@ static void write_links(FILE *to, const struct tele *t)
 	}
 }
 
-static void write_switches(FILE *to, const struct tele *t)
+static void write_switches(struct writer *w)
 {
+	const struct tele *t = w->t;
+	FILE *to = w->to;
 	size_t i;
 
 	head(to, "vfabric_switch_up", "gauge", "1 unless the switch was set down.");
 	for (i = 0; i < t->nswitches; i++) {
-		begin(to, "vfabric_switch_up", t, t->switches[i].domain);
+		begin(w, "vfabric_switch_up", t->switches[i].domain);
 		fprintf(to, ",switch=\"%u\"", t->switches[i].index);
 		end(to, t->switches[i].up);
 	}
 	head(to, "vfabric_switch_ports_up", "gauge", "Ports whose link carries traffic.");
 	for (i = 0; i < t->nswitches; i++) {
-		begin(to, "vfabric_switch_ports_up", t, t->switches[i].domain);
+		begin(w, "vfabric_switch_ports_up", t->switches[i].domain);
 		fprintf(to, ",switch=\"%u\"", t->switches[i].index);
 		end(to, t->switches[i].ports_up);
 	}
@@ -285,9 +314,10 @@ static void end_counter(FILE *to, unsigned int counter, uint64_t value)
 		end(to, value);
 }
 
-static void write_counter(FILE *to, const struct tele *t, const struct ports *ports,
-			  unsigned int counter)
+static void write_counter(struct writer *w, unsigned int counter)
 {
+	const struct tele *t = w->t;
+	FILE *to = w->to;
 	char name[TELE_METRIC], help[160];
 	bool any = false;
 	size_t i;
@@ -303,25 +333,27 @@ static void write_counter(FILE *to, const struct tele *t, const struct ports *po
 		if (!any)
 			head(to, name, "counter", help);
 		any = true;
-		begin(to, name, t, o->addr.domain);
+		begin(w, name, o->addr.domain);
 		object(to, &o->addr);
 		if (o->addr.port >= 0)
-			peer(to, peer_of(ports, &o->addr));
+			peer(to, peer_of(&w->ports, &o->addr));
 		end_counter(to, counter, o->value[counter]);
 	}
 }
 
 void prometheus_write(FILE *to, const struct tele *t)
 {
-	struct ports ports;
+	struct writer w = { .to = to, .t = t };
 	unsigned int i;
 
-	write_domains(to, t);
-	write_eps(to, t);
-	write_switches(to, t);
-	write_links(to, t);
-	find_peers(t, &ports);
+	/* Many small pieces, and nobody else who writes them */
+	__fsetlocking(to, FSETLOCKING_BYCALLER);
+	write_domains(&w);
+	write_eps(&w);
+	write_switches(&w);
+	write_links(&w);
+	find_peers(t, &w.ports);
 	for (i = 0; i < TELE_COUNTERS; i++)
-		write_counter(to, t, &ports, i);
-	free(ports.port);
+		write_counter(&w, i);
+	free(w.ports.port);
 }

@@ -21,15 +21,24 @@ static uint64_t moved(uint64_t before, uint64_t now)
 	return now >= before ? now - before : now;
 }
 
-static uint64_t sum(const struct tele_object *o, unsigned int kind)
+/* Of the counters of each kind; a bit in @kinds for each that @o has */
+struct sums {
+	uint64_t of[TELE_KINDS];
+	unsigned int kinds;
+};
+
+static struct sums sum(const struct tele_object *o)
 {
-	uint64_t total = 0;
+	struct sums s = { .kinds = 0 };
 	unsigned int i;
 
-	for (i = 0; i < TELE_COUNTERS; i++)
-		if (tele_has(o, i) && tele_counters[i].kind == kind)
-			total += o->value[i];
-	return total;
+	for (i = 0; i < TELE_COUNTERS; i++) {
+		if (!tele_has(o, i))
+			continue;
+		s.of[tele_counters[i].kind] += o->value[i];
+		s.kinds |= 1 << tele_counters[i].kind;
+	}
+	return s;
 }
 
 /* What moved at @addr */
@@ -37,20 +46,22 @@ static struct flow flow_of(const struct view *v, const struct tele_addr *addr)
 {
 	const struct tele_object *now = tele_find(&v->now, addr);
 	const struct tele_object *before = tele_find(&v->before, addr);
-	struct flow f = { .known = now && before && v->seconds > 0 };
+	struct flow f = { .known = false };
+	struct sums s, was;
 
 	if (!now)
 		return f;
-	f.has_errors = tele_has_kind(now, TELE_ERROR);
-	f.errors = sum(now, TELE_ERROR);
-	if (!f.known || !tele_has_kind(now, TELE_BYTES_OUT)) {
-		f.known = false;
+	s = sum(now);
+	f.has_errors = s.kinds & 1 << TELE_ERROR;
+	f.errors = s.of[TELE_ERROR];
+	if (!before || v->seconds <= 0)
 		return f;
-	}
-	f.new_errors = moved(sum(before, TELE_ERROR), f.errors);
-	f.tx = moved(sum(before, TELE_BYTES_OUT), sum(now, TELE_BYTES_OUT)) / v->seconds;
-	f.rx = moved(sum(before, TELE_BYTES_IN), sum(now, TELE_BYTES_IN)) / v->seconds;
-	f.ops = moved(sum(before, TELE_OPS), sum(now, TELE_OPS)) / v->seconds;
+	was = sum(before);
+	f.known = s.kinds & 1 << TELE_BYTES_OUT;
+	f.new_errors = moved(was.of[TELE_ERROR], s.of[TELE_ERROR]);
+	f.tx = moved(was.of[TELE_BYTES_OUT], s.of[TELE_BYTES_OUT]) / v->seconds;
+	f.rx = moved(was.of[TELE_BYTES_IN], s.of[TELE_BYTES_IN]) / v->seconds;
+	f.ops = moved(was.of[TELE_OPS], s.of[TELE_OPS]) / v->seconds;
 	return f;
 }
 
