@@ -169,6 +169,7 @@ static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg,
 	INIT_DELAYED_WORK(&dom->flap, vf_flap_work);
 	INIT_LIST_HEAD(&dom->faults);
 	INIT_DELAYED_WORK(&dom->fault_work, vf_fault_work);
+	vf_manager_init(dom);
 	dom->peer_death = cfg->peer_death;
 	dom->retry_ms = cfg->retry_ms;
 	dom->mem_limit = cfg->mem_limit;
@@ -371,6 +372,7 @@ int vf_domain_delete(struct vf_domain *dom, bool force)
 	cancel_delayed_work_sync(&dom->settle);
 	cancel_delayed_work_sync(&dom->flap);
 	cancel_delayed_work_sync(&dom->fault_work);
+	vf_manager_end(dom);
 
 	mutex_lock(&vf_registry);
 	xa_erase(&vf_domains, dom->id);

@@ -402,6 +402,7 @@ static int vf_nl_fill_notice(struct sk_buff *skb, struct vf_domain *dom,
 	       vf_nl_put_if(skb, VFAB_A_DEST, n->dest) ||
 	       (n->up >= 0 && nla_put_u8(skb, VFAB_A_UP, n->up)) ||
 	       (n->active >= 0 && nla_put_u8(skb, VFAB_A_ACTIVE, n->active)) ||
+	       vf_nl_put_if(skb, VFAB_A_MANAGER_STATE, n->manager) ||
 	       vf_nl_put_if(skb, VFAB_A_NETNS_MODE, n->shared) ||
 	       (n->fault && vf_nl_put_fault_id(skb, n->fault)) ||
 	       (n->members && vf_nl_put_bitmap(skb, VFAB_A_MEMBERS, n->members,
@@ -495,8 +496,13 @@ struct genl_family vf_family __ro_after_init = {
 
 int vf_netlink_init(void)
 {
-	int ret = genl_register_family(&vf_family);
+	int ret = vf_nl_manager_init();
 
+	if (ret)
+		return ret;
+	ret = genl_register_family(&vf_family);
+	if (ret)
+		vf_nl_manager_exit();
 	WRITE_ONCE(vf_nl_ready, !ret);
 	return ret;
 }
@@ -505,5 +511,6 @@ void vf_netlink_exit(void)
 {
 	/* Handlers are done when it returns; ending domains must not send */
 	genl_unregister_family(&vf_family);
+	vf_nl_manager_exit();
 	WRITE_ONCE(vf_nl_ready, false);
 }

@@ -75,4 +75,9 @@ int vf_nl_walk_index(const struct vf_nl_to *to, struct vf_domain *dom,
 int vf_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
 	       vf_nl_walk_t walk);
 
+/* nl_manager.c */
+int vf_nl_put_manager(const struct vf_nl_to *to, struct vf_domain *dom);
+int vf_nl_manager_init(void);
+void vf_nl_manager_exit(void);
+
 #endif

@@ -48,7 +48,8 @@ static int vf_nl_fill_domain(const struct vf_nl_to *to, struct vf_domain *dom,
 		nla_put_u32(skb, VFAB_A_NODES, dom->nodes) ||
 		nla_put_u32(skb, VFAB_A_PARTITION_MODE, dom->part_mode) ||
 		nla_put_u8(skb, VFAB_A_SHAPE, dom->shape) ||
-		nla_put_u32(skb, VFAB_A_SHAPE_SCALE, dom->shape_scale));
+		nla_put_u32(skb, VFAB_A_SHAPE_SCALE, dom->shape_scale) ||
+		vf_nl_put_manager(to, dom));
 }
 
 static int vf_nl_walk_domain(const struct vf_nl_to *to, struct vf_domain *dom,

@@ -64,6 +64,11 @@ static struct netlink_range_validation vfab_a_fault_delay_range = {
 	.max	= 60000ULL,
 };
 
+static struct netlink_range_validation vfab_a_manager_timeout_range = {
+	.min	= 100ULL,
+	.max	= 3600000ULL,
+};
+
 /* VFAB_CMD_SYSTEM_GET - do */
 const struct nla_policy vfabric_system_get_nl_policy[VFAB_A_PAD + 1] = {
 };
@@ -375,8 +380,22 @@ const struct nla_policy vfabric_fault_delete_nl_policy[VFAB_A_FAULT_ID + 1] = {
 	[VFAB_A_FAULT_ID] = { .type = NLA_U32, },
 };
 
+/* VFAB_CMD_MANAGER_HEARTBEAT - do */
+const struct nla_policy vfabric_manager_heartbeat_nl_policy[VFAB_A_MANAGER_NOTE + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_MANAGER_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_manager_timeout_range),
+	[VFAB_A_MANAGER_NOTE] = { .type = NLA_NUL_STRING, .len = 64, },
+};
+
+/* VFAB_CMD_MANAGER_GOODBYE - do */
+const struct nla_policy vfabric_manager_goodbye_nl_policy[VFAB_A_DOMAIN_NAME + 1] = {
+	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
+	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
+};
+
 /* Ops table for vfabric */
-const struct genl_ops vfabric_nl_ops[31] = {
+const struct genl_ops vfabric_nl_ops[33] = {
 	{
 		.cmd		= VFAB_CMD_SYSTEM_GET,
 		.doit		= vfabric_nl_system_get_doit,
@@ -590,6 +609,20 @@ const struct genl_ops vfabric_nl_ops[31] = {
 		.doit		= vfabric_nl_fault_delete_doit,
 		.policy		= vfabric_fault_delete_nl_policy,
 		.maxattr	= VFAB_A_FAULT_ID,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_MANAGER_HEARTBEAT,
+		.doit		= vfabric_nl_manager_heartbeat_doit,
+		.policy		= vfabric_manager_heartbeat_nl_policy,
+		.maxattr	= VFAB_A_MANAGER_NOTE,
+		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_MANAGER_GOODBYE,
+		.doit		= vfabric_nl_manager_goodbye_doit,
+		.policy		= vfabric_manager_goodbye_nl_policy,
+		.maxattr	= VFAB_A_DOMAIN_NAME,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 };

@@ -73,8 +73,12 @@ extern const struct nla_policy vfabric_fault_create_nl_policy[VFAB_A_CLIQUE + 1]
 
 extern const struct nla_policy vfabric_fault_delete_nl_policy[VFAB_A_FAULT_ID + 1];
 
+extern const struct nla_policy vfabric_manager_heartbeat_nl_policy[VFAB_A_MANAGER_NOTE + 1];
+
+extern const struct nla_policy vfabric_manager_goodbye_nl_policy[VFAB_A_DOMAIN_NAME + 1];
+
 /* Ops table for vfabric */
-extern const struct genl_ops vfabric_nl_ops[31];
+extern const struct genl_ops vfabric_nl_ops[33];
 
 int vfabric_nl_system_get_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_system_set_doit(struct sk_buff *skb, struct genl_info *info);
@@ -133,6 +137,10 @@ int vfabric_nl_fault_get_dumpit(struct sk_buff *skb,
 				struct netlink_callback *cb);
 int vfabric_nl_fault_create_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_fault_delete_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_manager_heartbeat_doit(struct sk_buff *skb,
+				      struct genl_info *info);
+int vfabric_nl_manager_goodbye_doit(struct sk_buff *skb,
+				    struct genl_info *info);
 
 enum {
 	VFABRIC_NLGRP_EVENTS,

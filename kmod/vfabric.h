@@ -73,6 +73,7 @@
 #define VF_MAX_IMPORTS		16384		/* per endpoint */
 #define VF_WINDOW_MAX		(16ULL << 30)	/* bytes */
 #define VF_EVENTS		128		/* queued per endpoint */
+#define VF_MANAGER_NOTE		64		/* bytes */
 
 /*
  * For what is allocated under domain->lock: fails rather than have others wait
@@ -192,6 +193,23 @@ struct vf_counts {
 	u64 events_dropped;
 };
 
+/**
+ * struct vf_manager - who manages a domain
+ * @state:	enum vfabric_manager_state
+ * @portid:	its netlink socket; 0: closed
+ * @beat:	jiffies of its last sign of life
+ * @silent:	pending until it has been silent for @timeout_ms
+ */
+struct vf_manager {
+	u32 state;
+	u32 portid;
+	u32 timeout_ms;
+	unsigned long beat;
+	struct pid *tgid;
+	char note[VF_MANAGER_NOTE + 1];
+	struct delayed_work silent;
+};
+
 struct vf_domain {
 	struct kref ref;
 	struct rcu_head rcu;
@@ -243,6 +261,7 @@ struct vf_domain {
 	u32 fault_kinds;		/* that act: bit per enum vfabric_fault_kind */
 	struct delayed_work fault_work;	/* faults that begin or end by time */
 	atomic64_t stalls;		/* accesses and rings that blackholes held */
+	struct vf_manager manager;
 };
 
 enum vf_window_kind {
@@ -610,6 +629,13 @@ bool vf_fault_drops(struct vf_holder *h);
 bool vf_fault_delays(struct vf_holder *h, u32 events);
 void vf_fault_reorder(struct vf_holder *h);
 
+/* manager.c */
+void vf_manager_init(struct vf_domain *dom);
+void vf_manager_end(struct vf_domain *dom);
+int vf_manager_beat(struct vf_domain *dom, u32 portid, u32 timeout_ms, const char *note);
+int vf_manager_leave(struct vf_domain *dom, u32 portid);
+void vf_manager_closed(struct net *net, u32 portid);
+
 /* view.c */
 int vf_view_create(struct vf_holder *h);
 void vf_view_fill(struct vf_holder *h);
@@ -673,7 +699,7 @@ void vf_netlink_exit(void);
  */
 struct vf_notice {
 	int object, action, reason;
-	int partition, channel, node, rank, sw, port, dest, up, shared, active;
+	int partition, channel, node, rank, sw, port, dest, up, shared, active, manager;
 	const struct vf_change *chg;
 	const struct vf_fault *fault;
 	const unsigned long *members;
@@ -684,6 +710,6 @@ void vf_notify(struct vf_domain *dom, const struct vf_notice *n);
 #define VF_NOTICE(obj, act, why) { .object = (obj), .action = (act), \
 	.reason = (why), .partition = -1, .channel = -1, .node = -1, .rank = -1, \
 	.sw = -1, .port = -1, .dest = -1, .up = -1, .shared = -1, \
-	.active = -1 }
+	.active = -1, .manager = -1 }
 
 #endif

@@ -30,7 +30,7 @@ start() {
 }
 
 # shellcheck disable=SC2317 # called by check
-running() {
+alive() {
 	vfabmgr --status "$1" >"$out" 2>&1
 }
 
@@ -62,6 +62,7 @@ view() {
 
 mgr "no domain named" 2 'give --domain or --status' --once
 mgr "no such engine" 2 'is not one of min-hop' --domain d1 --engine magic
+mgr "a timeout that is none" 2 'is not a number from 1 to 3600' --domain d1 --timeout 0
 mgr "no such domain" 1 'no such domain' --domain nobody --once
 mgr "options that do not go together" 2 '--dims goes with' --domain d1 --dims 4x4
 mgr "a number that is none" 2 'is not a number from 1 to 2' --domain d1 --vcs 3
@@ -136,9 +137,14 @@ vfabctl link set ring/sw0/p2 up >/dev/null
 # A manager that stays
 hold "/dev/vfabric/$id" 4 "view=$tmp/view"
 start --domain ring --engine up-down
-check "status: running" running ring
-check "it says by whom" grep -q "pid $manager engine up-down last ok" "$out"
-mgr "only one at a time" 1 'another vfabmgr manages it' --domain ring --once
+check "status: alive" alive ring
+check "it says by whom" sh -c "vfabmgr --status ring | grep 'pid $manager, engine up-down, last look ok, 0 pairs lost'"
+try "the domain says so" 0 'manager alive says "engine up-down, last look ok, 0 pairs lost" age' domain show ring
+json "and by which process" ".[0].manager == \"alive\" and .[0].manager_timeout == 10000 and .[0].manager_age < 10000 and .[0].manager_pid == $manager" domain show ring
+nobody vfabctl -j domain show ring >"$out" 2>"$err"
+check "which is for admins" sh -c "jq -e '.[0].manager == \"alive\" and (.[0] | has(\"manager_pid\") | not)' <'$out'"
+try "wait: managed" 0 '' wait ring --for managed --timeout 0
+mgr "only one at a time" 1 'another manager is alive: stop it first' --domain ring --once
 view
 cp "$tmp/view" "$tmp/before"
 vfabctl link set ring/sw0/p2 down >/dev/null
@@ -156,6 +162,8 @@ kill -TERM $manager
 wait $manager
 check "it ends when it is asked to" [ $? = 0 ]
 mgr "status: none again" 3 'none' --status ring
+json "the domain says so" '.[0].manager == "none" and (.[0] | has("manager_age") | not)' domain show ring
+try "wait: not managed" 3 'not managed after 0.2 s: its manager is none' wait ring --for managed --timeout 0.2
 check "and leaves the tables as they are" sh -c "vfabctl route show ring | cmp - '$tmp/tables'"
 was=$(generation ring)
 start --domain ring --engine up-down
@@ -186,7 +194,9 @@ for i in 1 2 3 4 5 6 7 8; do
 	kill -KILL $manager
 	wait $manager 2>/dev/null
 	if [ $i = 1 ]; then
-		mgr "status: stale" 1 'was killed' --status ring
+		mgr "status: lost" 1 'lost: pid' --status ring
+		json "the domain says so" '.[0].manager == "lost"' domain show ring
+		try "wait: lost" 3 'its manager is lost' wait ring --for managed --timeout 0.1
 	fi
 	vfabmgr -f --domain ring --engine up-down >"$tmp/manager" 2>&1 &
 	manager=$!
@@ -247,11 +257,46 @@ mgr "a file with a port that is not there" 1 'bad:1: ep1 has no port 77' --domai
 mgr "a file that is not there" 2 'No such file' --domain torus --once --engine "file:$tmp/nosuch"
 vfabctl domain delete torus
 
+# --- One that is stuck ------------------------------------------------------------------
+
+small_domain d1
+vfabctl monitor d1 >"$tmp/events" &
+holders="$holders $!"
+until_true 10 sh -c "vfabctl partition create d1 --name probe >/dev/null; vfabctl partition delete d1/part1; grep -q partition '$tmp/events'"
+start --domain d1 --timeout 1
+check "alive" alive d1
+vfabctl link set d1/ep1/p0 down >/dev/null
+vfabctl route show d1 >"$tmp/tables"
+kill -STOP $manager
+check "stuck, it is lost when its time is up" until_true 20 grep -q 'manager changed why none lost' "$tmp/events"
+mgr "status: lost" 1 ': lost: ' --status d1
+check "routes stay as they are" sh -c "vfabctl route show d1 | cmp - '$tmp/tables'"
+try "and so do the others" 0 'reachable: 3 of 4 paths' route trace d1 1 2
+kill -CONT $manager
+check "when it goes on, it is back" until_true 10 sh -c "grep 'manager changed' '$tmp/events' | tail -n 1 | grep 'why attach alive'"
+kill -STOP $manager
+until_true 20 sh -c "vfabmgr --status d1 | grep ': lost: '"
+vfabmgr -f --domain d1 2>"$tmp/second" &
+second=$!
+holders="$holders $second"
+check "another takes over" until_true 20 alive d1
+kill -CONT $manager
+wait $manager
+check "and the first one ends" [ $? = 1 ]
+check "and says why" grep -q 'another manager is alive' "$tmp/manager"
+check "the second one goes on" alive d1
+kill $second
+wait $second
+check "and ends well" [ $? = 0 ]
+check "events tell all of it" sh -c "[ \"\$(grep 'manager changed' '$tmp/events' | sed 's/.*why //; s/ generation.*//' | tr '\n' ,)\" = \
+	'attach alive,none lost,attach alive,none lost,attach alive,exit none,' ]"
+vfabctl domain delete d1
+
 # --- In the background ----------------------------------------------------------------
 
 small_domain d1
 mgr "in the background" 0 '' --domain "$id"
-check "it is there" until_true 10 running d1
+check "it is there" until_true 10 alive d1
 kill -TERM "$(grep -o 'pid [0-9]*' "$out" | cut -d' ' -f2)"
 mgr_ended() { vfabmgr --status d1; [ $? = 3 ]; }
 check "and ends" until_true 10 mgr_ended

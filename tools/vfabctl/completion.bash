@@ -166,7 +166,7 @@ _vfabctl() {
 	--format)	words='nvml-mock prometheus' ;;
 	--only)		words=$(_vfabctl_counters) ;;
 	--partitions)	words='default none hgx15' ;;
-	--for)		[ "$object" = fault ] || words='ready deleted attached=' ;;
+	--for)		[ "$object" = fault ] || words='ready managed deleted attached=' ;;
 	--user)		words=$(compgen -u) ;;
 	--group)	words=$(compgen -g) ;;
 	--force|--if-detached|--no-fault|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--silent|--spare|--json|--pretty|--help)

@@ -6,6 +6,7 @@
 #include "vfabctl.h"
 
 static const char *const peer_death[] = { "revoke", "keep", NULL };
+const char *const manager_states[3] = { "none", "alive", "lost" };
 static const char *const part_modes[] = { "default", "none", "hgx15", NULL };
 
 /* Who may open a device file */
@@ -31,6 +32,24 @@ static void out_device(struct ctx *c, const struct vfab_nl_msg *msg)
 	else
 		out_null(c, "device", NULL, NULL);
 	out_str(c, "partitions", mode ? "partitions" : NULL, WORD(part_modes, mode));
+}
+
+/* A sign of life is not older than its timeout, or the kernel says lost. */
+static void out_manager(struct ctx *c, const struct vfab_nl_msg *msg)
+{
+	uint32_t state = get32(msg, VFAB_A_MANAGER_STATE);
+
+	out_text(c, "\n   ");
+	out_str(c, "manager", "manager", WORD(manager_states, state));
+	if (state == VFAB_MANAGER_NONE)
+		return;
+	out_quoted(c, "manager_note", "says", get_str(msg, VFAB_A_MANAGER_NOTE));
+	out_uint(c, "manager_age", "age", get(msg, VFAB_A_MANAGER_AGE));
+	out_text(c, " ms");
+	out_uint(c, "manager_timeout", "timeout", get(msg, VFAB_A_MANAGER_TIMEOUT));
+	out_text(c, " ms");
+	if (has(msg, VFAB_A_MANAGER_PID))
+		out_uint(c, "manager_pid", "pid", get(msg, VFAB_A_MANAGER_PID));
 }
 
 int show_domain(const struct vfab_nl_msg *msg, void *ctx)
@@ -68,6 +87,7 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 	out_bytes(c, "mem_used", "mem-used", get(msg, VFAB_A_MEM_USED));
 	out_limit(c, "mem_limit", "mem-limit", get(msg, VFAB_A_MEM_LIMIT));
 	out_uint(c, "generation", "generation", get(msg, VFAB_A_GENERATION));
+	out_manager(c, msg);
 	item_end(c);
 	return 0;
 }

@@ -10,6 +10,7 @@
 static const char *const objects[] = {
 	"domain", "partition", "endpoint", "window", "switch", "port", "link",
 	"route", "system", "channel", "counter", "fault",
+	"manager",
 };
 
 static const char *const actions[] = {
@@ -115,6 +116,8 @@ static void show_event(struct ctx *c, const struct vfab_nl_msg *msg)
 	}
 	if (has(msg, VFAB_A_FAULT_KIND))
 		out_fault(c, msg);
+	if (has(msg, VFAB_A_MANAGER_STATE))
+		out_str(c, "manager", "", WORD(manager_states, get32(msg, VFAB_A_MANAGER_STATE)));
 	if (has(msg, VFAB_A_MEMBERS))
 		out_ranks(c, "members", "members", vfab_nl_attr(msg, VFAB_A_MEMBERS));
 	if (has(msg, VFAB_A_NETNS_MODE))

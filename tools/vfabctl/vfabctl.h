@@ -218,9 +218,10 @@ void out_channel(struct ctx *c, const struct vfab_nl_msg *msg);	/* endpoint.c */
 int show_domain(const struct vfab_nl_msg *msg, void *ctx); /* domain.c */
 int counters_snapshot(struct ctx *c, int argc, char **argv);	/* snapshot.c */
 int counters_diff(struct ctx *c, int argc, char **argv);	/* diff.c */
+extern const char *const manager_states[3];		/* domain.c */
 int64_t now_ms(void);					/* wait.c */
 int wait_run(struct ctx *c, int argc, char **argv);
-#define WAIT_ARGS "D [--for ready|attached=N|deleted] [--timeout S]"
+#define WAIT_ARGS "D [--for ready|managed|attached=N|deleted] [--timeout S]"
 extern const char wait_help[];
 
 #endif

@@ -15,6 +15,7 @@ const char wait_help[] =
 	"Wait until a domain is in a state.\n"
 	"\n"
 	"  --for ready       it exists, and the caller may open its device files (default)\n"
+	"  --for managed     its fabric manager is alive (see vfabmgr(8))\n"
 	"  --for attached=N  N or more endpoints are held; with 0, none is\n"
 	"  --for deleted     there is no such domain\n"
 	"  --timeout S       seconds, such as 5 or 0.25 (" DEFAULT_TIMEOUT ")\n"
@@ -23,7 +24,7 @@ const char wait_help[] =
 
 /* What was seen, and why it is not yet what is waited for. */
 struct sight {
-	uint32_t attached;
+	uint32_t attached, manager;
 	char why[128];
 };
 
@@ -32,6 +33,7 @@ static int see_domain(const struct vfab_nl_msg *msg, void *data)
 	struct sight *s = data;
 
 	s->attached = get32(msg, VFAB_A_ATTACHED);
+	s->manager = get32(msg, VFAB_A_MANAGER_STATE);
 	return 0;
 }
 
@@ -57,13 +59,14 @@ static int see_device(const struct vfab_nl_msg *msg, void *data)
 static int look(struct ctx *c, const struct addr *a, const char *state, int attached,
 		struct sight *s)
 {
-	bool gone = !strcmp(state, "deleted");
+	bool gone = !strcmp(state, "deleted"), ready = !strcmp(state, "ready");
+	bool managed = !strcmp(state, "managed");
 	int ret;
 
 	*s->why = 0;
 	request(c, VFAB_CMD_DOMAIN_GET, a);
 	ret = vfab_nl_do(c->nl, see_domain, s);
-	if (!ret && !gone && attached < 0) {
+	if (!ret && ready) {
 		request(c, VFAB_CMD_PARTITION_GET, a);
 		ret = vfab_nl_dump(c->nl, see_device, s);
 	}
@@ -73,6 +76,9 @@ static int look(struct ctx *c, const struct addr *a, const char *state, int atta
 		snprintf(s->why, sizeof(s->why), "there is no such domain");
 	if (!ret && gone)
 		snprintf(s->why, sizeof(s->why), "it is there");
+	if (!ret && managed && s->manager != VFAB_MANAGER_ALIVE)
+		snprintf(s->why, sizeof(s->why), "its manager is %s",
+			 s->manager == VFAB_MANAGER_LOST ? "lost" : "none");
 	if (!ret && attached > 0 && s->attached < (uint32_t)attached)
 		snprintf(s->why, sizeof(s->why), "%u attached", s->attached);
 	if (!ret && attached == 0 && s->attached)
@@ -109,8 +115,8 @@ int wait_run(struct ctx *c, int argc, char **argv)
 		state = "ready";
 	if (!strncmp(state, "attached=", 9))
 		attached = arg_uint(c, "number of endpoints", state + 9, 0, VFAB_MAX_WORLD);
-	else if (strcmp(state, "ready") && strcmp(state, "deleted"))
-		usage(c, "\"%s\" is not ready, attached=N or deleted", escaped(state));
+	else if (strcmp(state, "ready") && strcmp(state, "managed") && strcmp(state, "deleted"))
+		usage(c, "\"%s\" is not ready, managed, attached=N or deleted", escaped(state));
 	deadline = now_ms() + arg_milliseconds(c, "timeout", timeout ? timeout : DEFAULT_TIMEOUT);
 	for (;;) {
 		ret = look(c, &a, state, attached, &s);

@@ -75,6 +75,10 @@ static struct nla_policy policy[VFAB_A_MAX + 1] = {
 	[VFAB_A_EGRESS_MASK] = { .type = NLA_U64 },
 	[VFAB_A_OBJECT] = { .type = NLA_U32 },
 	[VFAB_A_ACTION] = { .type = NLA_U32 },
+	[VFAB_A_MANAGER_STATE] = { .type = NLA_U32 },
+	[VFAB_A_MANAGER_AGE] = { .type = NLA_U32 },
+	[VFAB_A_MANAGER_NOTE] = { .type = NLA_STRING },
+	[VFAB_A_MANAGER_PID] = { .type = NLA_U32 },
 };
 
 static int on_message(struct nl_msg *msg, void *arg)
@@ -238,6 +242,21 @@ void client_close(struct client *c)
 
 /* --- The domain ------------------------------------------------------------------ */
 
+static void take_manager(struct domain *d, struct nlattr **attrs)
+{
+	char *p;
+
+	d->manager = attrs[VFAB_A_MANAGER_STATE] ? get(attrs, VFAB_A_MANAGER_STATE) :
+		     VFAB_MANAGER_NONE;
+	d->age_ms = get(attrs, VFAB_A_MANAGER_AGE);
+	d->pid = attrs[VFAB_A_MANAGER_PID] ? get(attrs, VFAB_A_MANAGER_PID) : 0;
+	if (attrs[VFAB_A_MANAGER_NOTE])
+		nla_strlcpy(d->note, attrs[VFAB_A_MANAGER_NOTE], sizeof(d->note));
+	for (p = d->note; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+}
+
 static int take_domain(struct client *c, struct nlattr **attrs, void *data)
 {
 	struct domain *d = data;
@@ -254,6 +273,7 @@ static int take_domain(struct client *c, struct nlattr **attrs, void *data)
 	};
 	if (attrs[VFAB_A_DOMAIN_NAME])
 		nla_strlcpy(d->name, attrs[VFAB_A_DOMAIN_NAME], sizeof(d->name));
+	take_manager(d, attrs);
 	if (d->switches == VF_NONE)
 		d->switches = 0;
 	if (d->switch_latency == VF_NONE)
@@ -442,6 +462,29 @@ int client_set(struct client *c, const struct fabric *f, u32 router, u32 dest,
 		if (e.mask > 1)
 			nla_put_u64(msg, VFAB_A_EGRESS_MASK, e.mask);
 	}
+	return ask(c, msg, NULL, NULL);
+}
+
+/* --- The manager itself ------------------------------------------------------------ */
+
+int client_beat(struct client *c, u32 timeout_ms, const char *note)
+{
+	struct nl_msg *msg = request(c, VFAB_CMD_MANAGER_HEARTBEAT, 0);
+
+	if (msg) {
+		nla_put_u32(msg, VFAB_A_DOMAIN, c->domain);
+		nla_put_u32(msg, VFAB_A_MANAGER_TIMEOUT, timeout_ms);
+		nla_put_string(msg, VFAB_A_MANAGER_NOTE, note);
+	}
+	return ask(c, msg, NULL, NULL);
+}
+
+int client_goodbye(struct client *c)
+{
+	struct nl_msg *msg = request(c, VFAB_CMD_MANAGER_GOODBYE, 0);
+
+	if (msg)
+		nla_put_u32(msg, VFAB_A_DOMAIN, c->domain);
 	return ask(c, msg, NULL, NULL);
 }
 

@@ -4,19 +4,26 @@
 #define VFABMGR_CLIENT_H
 
 #include <netlink/attr.h>
+#include <linux/vfabric_netlink.h>
 #include "vfabmgr.h"
 
 #define NAME_LEN 32
+#define NOTE_LEN 64
 
 /**
  * struct domain - what domain-get says
  * @generation: moves with each change of links, tables and partitions
+ * @manager: enum vfabric_manager_state; what follows it is of it
+ * @pid: 0 for who may not know
+ * @note: printable
  */
 struct domain {
 	u32 id, world, switches, links, switch_latency;
 	bool forwards;
 	u64 generation;
 	char name[NAME_LEN + 1];
+	u32 manager, pid, age_ms;
+	char note[NOTE_LEN + 1];
 };
 
 /**
@@ -55,6 +62,8 @@ int client_links(struct client *c, struct fabric *f);
 int client_tables(struct client *c, struct fabric *f);
 int client_set(struct client *c, const struct fabric *f, u32 router, u32 dest,
 	       struct entry e);
+int client_beat(struct client *c, u32 timeout_ms, const char *note);
+int client_goodbye(struct client *c);
 int client_events(struct client *c);
 int client_drain(struct client *c);
 

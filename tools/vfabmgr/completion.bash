@@ -16,10 +16,10 @@ _vfabmgr() {
 		words=$(vfabctl -j domain show 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p') ;;
 	-e|--engine)	words='min-hop up-down dor file:' ;;
 	--vcs)		words='1 2' ;;
-	--root|--dims|--interval) return ;;
+	--root|--dims|--interval|--timeout) return ;;
 	*)
 		words='--domain --engine --root --dims --vcs --allow-loops --foreground --once
-			--dry-run --interval --status --verbose --help --version' ;;
+			--dry-run --interval --timeout --status --verbose --help --version' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }

@@ -21,7 +21,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <syslog.h>
-#include <time.h>
 #include <unistd.h>
 #include <sys/stat.h>
 #include <netlink/netlink.h>
@@ -32,7 +31,6 @@
 #define EXIT_USAGE	2
 #define QUIET_MS	20	/* without an event: a burst is over */
 #define BURST_MS	200	/* but no longer than so */
-#define BEAT_MS		1000
 #define RETRY_MS	1000	/* after something failed */
 #define FILE_MAX	(256 << 20)
 
@@ -56,6 +54,8 @@ static const char usage[] =
 "  -n, --dry-run         print what would be set, set nothing, and end\n"
 "      --interval=S      look every S seconds though nothing is announced\n"
 "                        (default 30; 0: never)\n"
+"      --timeout=S       without a sign of life for S seconds this one is lost, as\n"
+"                        the domain then says (default 10, 1 to 3600)\n"
 "      --status=D        say whether a domain has a manager, and end\n"
 "  -v, --verbose         say what each look found, and how long it took\n"
 "  -h, --help            show this and exit\n"
@@ -63,7 +63,7 @@ static const char usage[] =
 "\n"
 "Exit status: 0 all is well; 1 refused, by the kernel or because the tables\n"
 "could deadlock; 2 wrong usage, or no module to talk to. With --status: 0\n"
-"running, 1 stale (killed or stuck), 3 none.\n";
+"alive, 1 lost (killed or stuck), 3 none.\n";
 
 static struct {
 	const char *domain_name, *status;
@@ -77,7 +77,7 @@ static struct {
 	struct fabric fabric;
 	struct state state;
 	u32 writes;
-} mgr = { .opt = { .vcs = 2 }, .interval = 30, .state = { .fd = -1 } };
+} mgr = { .opt = { .vcs = 2 }, .interval = 30, .state = { .timeout_ms = 10000 } };
 
 static volatile sig_atomic_t stop;
 
@@ -109,14 +109,6 @@ static void wrong(const char *fmt, ...)
 	va_end(ap);
 	say("%s: see 'vfabmgr --help'", text);
 	exit(EXIT_USAGE);
-}
-
-static double now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
 /* What was printed got out, or the status says that it did not. */
@@ -200,7 +192,7 @@ static void arg_engine(const char *text)
 
 static void parse(int argc, char **argv)
 {
-	enum { ROOT = 256, DIMS, VCS, LOOPS, ONCE, INTERVAL, STATUS };
+	enum { ROOT = 256, DIMS, VCS, LOOPS, ONCE, INTERVAL, TIMEOUT, STATUS };
 	static const struct option options[] = {
 		{ "domain", required_argument, NULL, 'd' },
 		{ "engine", required_argument, NULL, 'e' },
@@ -212,6 +204,7 @@ static void parse(int argc, char **argv)
 		{ "once", no_argument, NULL, ONCE },
 		{ "dry-run", no_argument, NULL, 'n' },
 		{ "interval", required_argument, NULL, INTERVAL },
+		{ "timeout", required_argument, NULL, TIMEOUT },
 		{ "status", required_argument, NULL, STATUS },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
@@ -254,6 +247,9 @@ static void parse(int argc, char **argv)
 		case INTERVAL:
 			mgr.interval = arg_number("interval", optarg, 0, 86400);
 			break;
+		case TIMEOUT:
+			mgr.state.timeout_ms = 1000 * arg_number("timeout", optarg, 1, 3600);
+			break;
 		case STATUS:
 			mgr.status = optarg;
 			break;
@@ -294,6 +290,8 @@ static int write_entry(void *data, u32 router, u32 dest, struct entry e)
 		return -ECANCELED;
 	ret = client_set(&mgr.client, &mgr.fabric, router, dest, e);
 	mgr.writes += !ret;
+	if (!ret && now_ms() >= mgr.state.next)
+		ret = state_beat(&mgr.state, &mgr.client);
 	return ret;
 }
 
@@ -424,9 +422,9 @@ static int look_and_tell(void)
 {
 	int ret = look();
 
-	mgr.state.engine = mgr.engine->name;
 	mgr.state.result = !ret ? "ok" : ret == -EDEADLK ? "refused" : "failed";
-	state_beat(&mgr.state);
+	if (mgr.state.known)
+		mgr.state.next = 0;	/* tell soon */
 	return ret;
 }
 
@@ -470,18 +468,19 @@ static void let_it_settle(void)
 
 static int follow(int ret)
 {
-	double next, beat = 0;
+	double next, wait;
 
 	while (!stop && !mgr.client.gone && ret != -ENOENT && ret != -ENODEV) {
 		next = ret && ret != -EDEADLK ? RETRY_MS : mgr.interval ? mgr.interval * 1e3 : 1e12;
 		next += now_ms();
 		while (!stop && !mgr.client.news && !mgr.client.gone && now_ms() < next) {
-			if (now_ms() >= beat) {
-				state_beat(&mgr.state);
-				beat = now_ms() + BEAT_MS;
+			if (now_ms() >= mgr.state.next &&
+			    state_beat(&mgr.state, &mgr.client) == -EBUSY) {
+				say("%s", mgr.client.why);
+				return EXIT_REFUSED;
 			}
-			if (wait_events(min(next, beat) - now_ms() > 1 ?
-					min(next, beat) - now_ms() : 1)) {
+			wait = min(next, mgr.state.next) - now_ms();
+			if (wait_events(wait > 1 ? wait : 1)) {
 				say("%s", mgr.client.why);
 				return EXIT_REFUSED;
 			}
@@ -506,13 +505,11 @@ static int exit_status(int ret)
 static int manage(void)
 {
 	int ret = 0;
-	char why[256];
 
-	if (!mgr.dry_run && state_take(&mgr.state, &mgr.domain, why)) {
-		say("%s", why);
-		return EXIT_REFUSED;
-	}
-	if (!mgr.once && !mgr.dry_run)
+	mgr.state.engine = mgr.engine->name;
+	if (!mgr.dry_run)
+		ret = state_take(&mgr.state, &mgr.client);
+	if (!ret && !mgr.once && !mgr.dry_run)
 		ret = client_events(&mgr.client);
 	if (!ret)
 		ret = client_fabric(&mgr.client, &mgr.domain, &mgr.fabric);
@@ -557,11 +554,11 @@ int main(int argc, char **argv)
 			say("%s", mgr.client.why);
 		ret = mgr.client.family > 0 ? EXIT_REFUSED : EXIT_USAGE;
 	} else if (mgr.status) {
-		ret = state_show(mgr.domain.id);
+		ret = state_show(&mgr.domain);
 	} else {
 		ret = manage();
 	}
-	state_drop(&mgr.state);
+	state_drop(&mgr.state, &mgr.client);
 	client_close(&mgr.client);
 	free((char *)mgr.opt.text);
 	return mgr.background ? ret : finish(ret);

@@ -133,6 +133,7 @@ enum vfabric_object {
 	VFAB_OBJ_CHANNEL,
 	VFAB_OBJ_COUNTER,
 	VFAB_OBJ_FAULT,
+	VFAB_OBJ_MANAGER,
 };
 
 enum vfabric_action {
@@ -284,6 +285,20 @@ enum vfabric_fault_phase {
 	VFAB_FAULT_PHASE_ENDED,
 };
 
+/**
+ * enum vfabric_manager_state - Whether somebody manages a domain. Routes stay
+ *   as they are when nobody does.
+ * @VFAB_MANAGER_NONE: There was none, or it said goodbye.
+ * @VFAB_MANAGER_ALIVE: It was heard of within its own timeout.
+ * @VFAB_MANAGER_LOST: It said no goodbye, but its socket was closed (it was
+ *   killed), or nothing was heard of it for its timeout (it is stuck).
+ */
+enum vfabric_manager_state {
+	VFAB_MANAGER_NONE,
+	VFAB_MANAGER_ALIVE,
+	VFAB_MANAGER_LOST,
+};
+
 enum {
 	VFAB_A_PAD = 1,
 	VFAB_A_DOMAIN,
@@ -397,6 +412,11 @@ enum {
 	VFAB_A_FAULT_DELAY,
 	VFAB_A_FAULT_SPARE,
 	VFAB_A_CLIQUE,
+	VFAB_A_MANAGER_STATE,
+	VFAB_A_MANAGER_TIMEOUT,
+	VFAB_A_MANAGER_AGE,
+	VFAB_A_MANAGER_NOTE,
+	VFAB_A_MANAGER_PID,
 
 	__VFAB_A_MAX,
 	VFAB_A_MAX = (__VFAB_A_MAX - 1)
@@ -457,6 +477,8 @@ enum {
 	VFAB_CMD_FAULT_GET,
 	VFAB_CMD_FAULT_CREATE,
 	VFAB_CMD_FAULT_DELETE,
+	VFAB_CMD_MANAGER_HEARTBEAT,
+	VFAB_CMD_MANAGER_GOODBYE,
 
 	__VFAB_CMD_MAX,
 	VFAB_CMD_MAX = (__VFAB_CMD_MAX - 1)
