@@ -51,11 +51,32 @@ bool vf_apart(struct vf_domain *dom, u32 a, u32 b)
 	return !dom->eps[a].part || dom->eps[a].part != dom->eps[b].part;
 }
 
-/* The route from one rank to another as things stand; no paths over a border. */
+static bool vf_in_service(const struct vf_partition *part_a, bool parked_a,
+			  const struct vf_partition *part_b, bool parked_b)
+{
+	return part_a && part_a == part_b && !parked_a && !parked_b;
+}
+
+/* May there be a route between them? Not over a border, nor of one that is parked. */
+bool vf_joined(const struct vf_domain *dom, u32 a, u32 b)
+{
+	const struct vf_endpoint *ea = &dom->eps[a], *eb = &dom->eps[b];
+
+	return vf_in_service(ea->part, ea->parked, eb->part, eb->parked);
+}
+
+static bool vf_were_joined(const struct vf_domain *dom, u32 a, u32 b)
+{
+	const struct vf_endpoint *ea = &dom->eps[a], *eb = &dom->eps[b];
+
+	return vf_in_service(ea->was_part, ea->was_parked, eb->was_part, eb->was_parked);
+}
+
+/* The route from one rank to another as things stand; no paths where there may be none. */
 void vf_pair_route(struct vf_domain *dom, u32 a, u32 b, struct vf_route *r)
 {
 	memset(r, 0, sizeof(*r));
-	if (!vf_apart(dom, a, b))
+	if (vf_joined(dom, a, b))
 		vf_route_get(&dom->topo, a, b, r);
 }
 
@@ -78,13 +99,12 @@ static struct vf_pair vf_pair_of(const struct vf_topo *t, const struct vf_routes
 
 static struct vf_pair vf_pair_now(struct vf_domain *dom, u32 a, u32 b)
 {
-	return vf_pair_of(&dom->topo, &dom->topo.now, a, b, !vf_apart(dom, a, b));
+	return vf_pair_of(&dom->topo, &dom->topo.now, a, b, vf_joined(dom, a, b));
 }
 
 static struct vf_pair vf_pair_was(struct vf_domain *dom, u32 a, u32 b)
 {
-	return vf_pair_of(&dom->topo, &dom->topo.was, a, b, dom->eps[a].was_part &&
-			  dom->eps[a].was_part == dom->eps[b].was_part);
+	return vf_pair_of(&dom->topo, &dom->topo.was, a, b, vf_were_joined(dom, a, b));
 }
 
 /**
@@ -94,7 +114,8 @@ static struct vf_pair vf_pair_was(struct vf_domain *dom, u32 a, u32 b)
  * @a: a rank
  * @b: a rank
  *
- * Return: 0, -EACCES across a partition border, -EHOSTUNREACH without a route.
+ * Return: 0, -EACCES across a partition border, -EHOSTUNREACH without a route or
+ * where one is parked.
  */
 int vf_reach(struct vf_domain *dom, u32 a, u32 b)
 {
@@ -104,6 +125,8 @@ int vf_reach(struct vf_domain *dom, u32 a, u32 b)
 		return 0;
 	if (!part || part != READ_ONCE(dom->eps[b].part))
 		return -EACCES;
+	if (READ_ONCE(dom->eps[a].parked) || READ_ONCE(dom->eps[b].parked))
+		return -EHOSTUNREACH;
 	return vf_route_open(&dom->topo, &dom->topo.now, a, b) ? 0 : -EHOSTUNREACH;
 }
 
@@ -356,6 +379,7 @@ void vf_change_routes(struct vf_change *chg, const unsigned long *ranks)
 		if (ep->part != ep->was_part && h)
 			vf_change_moved(chg, h);
 		ep->was_part = ep->part;
+		ep->was_parked = ep->parked;
 	}
 	vf_route_settle(&dom->topo, ranks);
 	dom->generation++;

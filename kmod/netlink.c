@@ -403,6 +403,8 @@ static int vf_nl_fill_notice(struct sk_buff *skb, struct vf_domain *dom,
 	       (n->up >= 0 && nla_put_u8(skb, VFAB_A_UP, n->up)) ||
 	       (n->active >= 0 && nla_put_u8(skb, VFAB_A_ACTIVE, n->active)) ||
 	       vf_nl_put_if(skb, VFAB_A_MANAGER_STATE, n->manager) ||
+	       (n->parked >= 0 && nla_put_u8(skb, VFAB_A_PARKED, n->parked)) ||
+	       vf_nl_put_if(skb, VFAB_A_RESILIENCY, n->resiliency) ||
 	       vf_nl_put_if(skb, VFAB_A_NETNS_MODE, n->shared) ||
 	       (n->fault && vf_nl_put_fault_id(skb, n->fault)) ||
 	       (n->members && vf_nl_put_bitmap(skb, VFAB_A_MEMBERS, n->members,

@@ -57,18 +57,13 @@ static int vf_nl_put_channel(struct sk_buff *skb, const struct vf_holder *h)
 static void vf_nl_identity(struct vf_domain *dom, u32 rank, struct vf_identity *id)
 {
 	struct vf_partition *part = dom->eps[rank].part;
-	u32 up = vf_nl_ports_up(dom, rank);
 
 	*id = (struct vf_identity){
 		.state = part ? VFAB_FABRIC_COMPLETED : VFAB_FABRIC_NOT_STARTED,
 		.clique = part ? part->id : VF_NONE,
-		.health = VFAB_HEALTH_LIMITED,
+		.health = vf_endpoint_health(dom, rank),
 		.uuid = dom->uuid,
 	};
-	if (!up)
-		id->health = VFAB_HEALTH_UNHEALTHY;
-	else if (up == vf_vertex_ports(&dom->topo, rank))
-		id->health = VFAB_HEALTH_HEALTHY;
 	vf_fault_lie(dom, rank, id);
 }
 
@@ -101,6 +96,7 @@ static int vf_nl_fill_endpoint(const struct vf_nl_to *to, struct vf_domain *dom,
 		(h && vf_nl_put_channel(skb, h)) ||
 		nla_put_u32(skb, VFAB_A_NODE, vf_node_of(dom, rank)) ||
 		nla_put_u32(skb, VFAB_A_RECOVERING, vf_nl_recovering(dom, h)) ||
+		nla_put_u8(skb, VFAB_A_PARKED, dom->eps[rank].parked) ||
 		(h && vf_nl_put_process(to, h)));
 }
 

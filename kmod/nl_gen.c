@@ -133,12 +133,13 @@ const struct nla_policy vfabric_partition_get_nl_policy[VFAB_A_PARTITION + 1] = 
 };
 
 /* VFAB_CMD_PARTITION_CREATE - do */
-const struct nla_policy vfabric_partition_create_nl_policy[VFAB_A_ADD_MEMBERS + 1] = {
+const struct nla_policy vfabric_partition_create_nl_policy[VFAB_A_RESILIENCY + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_PARTITION] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_partition_range),
 	[VFAB_A_PARTITION_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_ADD_MEMBERS] = { .type = NLA_BINARY, .len = 128, },
+	[VFAB_A_RESILIENCY] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 /* VFAB_CMD_PARTITION_DELETE - do */
@@ -149,7 +150,7 @@ const struct nla_policy vfabric_partition_delete_nl_policy[VFAB_A_PARTITION + 1]
 };
 
 /* VFAB_CMD_PARTITION_SET - do */
-const struct nla_policy vfabric_partition_set_nl_policy[VFAB_A_IF_DETACHED + 1] = {
+const struct nla_policy vfabric_partition_set_nl_policy[VFAB_A_UNPARK_MEMBERS + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_PARTITION] = NLA_POLICY_FULL_RANGE(NLA_U32, &vfab_a_partition_range),
@@ -158,6 +159,9 @@ const struct nla_policy vfabric_partition_set_nl_policy[VFAB_A_IF_DETACHED + 1] 
 	[VFAB_A_ACTIVE] = NLA_POLICY_MAX(NLA_U8, 1),
 	[VFAB_A_IF_DETACHED] = { .type = NLA_FLAG, },
 	[VFAB_A_FORCE] = { .type = NLA_FLAG, },
+	[VFAB_A_RESILIENCY] = NLA_POLICY_MAX(NLA_U32, 1),
+	[VFAB_A_PARK_MEMBERS] = { .type = NLA_BINARY, .len = 128, },
+	[VFAB_A_UNPARK_MEMBERS] = { .type = NLA_BINARY, .len = 128, },
 };
 
 /* VFAB_CMD_ENDPOINT_GET - do */
@@ -448,7 +452,7 @@ const struct genl_ops vfabric_nl_ops[33] = {
 		.cmd		= VFAB_CMD_PARTITION_CREATE,
 		.doit		= vfabric_nl_partition_create_doit,
 		.policy		= vfabric_partition_create_nl_policy,
-		.maxattr	= VFAB_A_ADD_MEMBERS,
+		.maxattr	= VFAB_A_RESILIENCY,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{
@@ -462,7 +466,7 @@ const struct genl_ops vfabric_nl_ops[33] = {
 		.cmd		= VFAB_CMD_PARTITION_SET,
 		.doit		= vfabric_nl_partition_set_doit,
 		.policy		= vfabric_partition_set_nl_policy,
-		.maxattr	= VFAB_A_IF_DETACHED,
+		.maxattr	= VFAB_A_UNPARK_MEMBERS,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{

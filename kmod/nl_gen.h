@@ -25,11 +25,11 @@ extern const struct nla_policy vfabric_domain_set_nl_policy[VFAB_A_SHAPE_SCALE +
 
 extern const struct nla_policy vfabric_partition_get_nl_policy[VFAB_A_PARTITION + 1];
 
-extern const struct nla_policy vfabric_partition_create_nl_policy[VFAB_A_ADD_MEMBERS + 1];
+extern const struct nla_policy vfabric_partition_create_nl_policy[VFAB_A_RESILIENCY + 1];
 
 extern const struct nla_policy vfabric_partition_delete_nl_policy[VFAB_A_PARTITION + 1];
 
-extern const struct nla_policy vfabric_partition_set_nl_policy[VFAB_A_IF_DETACHED + 1];
+extern const struct nla_policy vfabric_partition_set_nl_policy[VFAB_A_UNPARK_MEMBERS + 1];
 
 extern const struct nla_policy vfabric_endpoint_get_nl_policy[VFAB_A_RANK + 1];
 

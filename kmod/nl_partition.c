@@ -10,13 +10,19 @@ static int vf_nl_fill_partition(const struct vf_nl_to *to, struct vf_domain *dom
 {
 	struct vf_partition *part = vf_partition_find(dom, index);
 	DECLARE_BITMAP(members, VF_MAX_WORLD) = { };
+	DECLARE_BITMAP(parked, VF_MAX_WORLD) = { };
 	struct sk_buff *skb = to->skb;
+	struct vf_health health;
 	void *hdr;
 	u32 i;
 
-	for (i = 0; i < dom->topo.world; i++)
+	for (i = 0; i < dom->topo.world; i++) {
 		if (part->fixed ? part->fixed >> i & 1 : dom->eps[i].part == part)
 			__set_bit(i, members);
+		if (dom->eps[i].part == part && dom->eps[i].parked)
+			__set_bit(i, parked);
+	}
+	vf_partition_health(part, &health);
 	hdr = vf_nl_begin(to, dom);
 	if (!hdr)
 		return -EMSGSIZE;
@@ -28,6 +34,11 @@ static int vf_nl_fill_partition(const struct vf_nl_to *to, struct vf_domain *dom
 		vf_nl_put_bitmap(skb, VFAB_A_MEMBERS, members, dom->topo.world) ||
 		nla_put_u32(skb, VFAB_A_ATTACHED, part->held) ||
 		nla_put_u8(skb, VFAB_A_ACTIVE, !!part->gate) ||
+		nla_put_u32(skb, VFAB_A_RESILIENCY, part->resiliency) ||
+		nla_put_u32(skb, VFAB_A_HEALTH, health.health) ||
+		nla_put_u32(skb, VFAB_A_LINK_COUNT, health.links) ||
+		nla_put_u32(skb, VFAB_A_LINKS_UP, health.links_up) ||
+		vf_nl_put_bitmap(skb, VFAB_A_PARKED_MEMBERS, parked, dom->topo.world) ||
 		(part->gate &&
 		 (nla_put_u32(skb, VFAB_A_DEV_MAJOR, MAJOR(vf_devt)) ||
 		  nla_put_u32(skb, VFAB_A_DEV_MINOR, part->gate->minor))));
@@ -185,6 +196,7 @@ int vfabric_nl_partition_create_doit(struct sk_buff *skb, struct genl_info *info
 		ret = PTR_ERR(part);
 		goto unlock;
 	}
+	part->resiliency = vf_nl_u32(info, VFAB_A_RESILIENCY, VFAB_RESILIENCY_ADAPTIVE);
 	vf_domain_changed(dom);
 	vf_nl_move(dom, part, add, none, &n);
 	ret = vf_nl_reply(skb, info, dom, vf_nl_fill_partition, id);
@@ -232,9 +244,6 @@ static int vf_nl_check_moves(struct genl_info *info, struct vf_domain *dom,
 {
 	unsigned int rank;
 
-	if (bitmap_empty(add, dom->topo.world) && bitmap_empty(del, dom->topo.world))
-		return vf_nl_refuse(info, -1, -EINVAL,
-				    "nothing to set: give members to add or to take out");
 	if (bitmap_intersects(add, del, dom->topo.world))
 		return vf_nl_refuse(info, VFAB_A_DEL_MEMBERS, -EINVAL,
 				    "a rank is both added and taken out");
@@ -266,26 +275,107 @@ static int vf_nl_check_held(struct genl_info *info, struct vf_domain *dom,
 	return 0;
 }
 
+/* Who is parked or taken back is a member, and stays. */
+static int vf_nl_get_parks(struct genl_info *info, struct vf_domain *dom,
+			   struct vf_partition *part, const unsigned long *del,
+			   unsigned long *park, unsigned long *unpark)
+{
+	const struct {
+		int attr;
+		unsigned long *ranks;
+	} sets[] = { { VFAB_A_PARK_MEMBERS, park }, { VFAB_A_UNPARK_MEMBERS, unpark } };
+	unsigned int i, rank;
+	int ret = 0;
+
+	for (i = 0; i < ARRAY_SIZE(sets); i++) {
+		if (info->attrs[sets[i].attr])
+			ret = vf_nl_get_bitmap(info, sets[i].attr, dom->topo.world, sets[i].ranks);
+		if (ret)
+			return ret;
+		for_each_set_bit(rank, sets[i].ranks, dom->topo.world)
+			if (dom->eps[rank].part != part || test_bit(rank, del))
+				return vf_nl_refuse(info, sets[i].attr, -EINVAL,
+					"a rank to park or to take back is not in this partition");
+	}
+	if (bitmap_intersects(park, unpark, dom->topo.world))
+		return vf_nl_refuse(info, VFAB_A_UNPARK_MEMBERS, -EINVAL,
+				    "a rank is both parked and taken back");
+	return 0;
+}
+
+/* Those that are not so yet */
+static void vf_nl_park(struct vf_domain *dom, struct vf_partition *part,
+		       unsigned long *ranks, bool parked)
+{
+	struct vf_notice n = VF_NOTICE(VFAB_OBJ_PARTITION, VFAB_ACT_CHANGED, VFAB_WHY_ADMIN);
+	struct vf_change chg;
+	unsigned int rank;
+
+	for_each_set_bit(rank, ranks, dom->topo.world)
+		if (dom->eps[rank].parked == parked)
+			__clear_bit(rank, ranks);
+	if (bitmap_empty(ranks, dom->topo.world))
+		return;
+	vf_change_begin(&chg, dom, VFAB_REASON_ROUTE);
+	vf_partition_park(dom, ranks, parked, &chg);
+	vf_change_commit(&chg);
+	n.partition = part->id;
+	n.parked = parked;
+	n.chg = &chg;
+	n.members = ranks;
+	vf_notify(dom, &n);
+}
+
+/* What it calls healthy; routes do not change. */
+static void vf_nl_set_resiliency(struct vf_domain *dom, struct vf_partition *part, u32 mode)
+{
+	struct vf_notice n = VF_NOTICE(VFAB_OBJ_PARTITION, VFAB_ACT_CHANGED, VFAB_WHY_ADMIN);
+
+	if (part->resiliency == mode)
+		return;
+	part->resiliency = mode;
+	vf_domain_changed(dom);
+	n.partition = part->id;
+	n.resiliency = mode;
+	vf_notify(dom, &n);
+}
+
 static int vf_nl_set_members(struct genl_info *info, struct vf_domain *dom,
 			     struct vf_partition *part, struct vf_notice *n)
 {
 	DECLARE_BITMAP(add, VF_MAX_WORLD) = { };
 	DECLARE_BITMAP(del, VF_MAX_WORLD) = { };
+	DECLARE_BITMAP(park, VF_MAX_WORLD) = { };
+	DECLARE_BITMAP(unpark, VF_MAX_WORLD) = { };
+	bool moves;
 	int ret = 0;
 
 	if (info->attrs[VFAB_A_ADD_MEMBERS])
 		ret = vf_nl_get_bitmap(info, VFAB_A_ADD_MEMBERS, dom->topo.world, add);
 	if (!ret && info->attrs[VFAB_A_DEL_MEMBERS])
 		ret = vf_nl_get_bitmap(info, VFAB_A_DEL_MEMBERS, dom->topo.world, del);
+	moves = !bitmap_empty(add, dom->topo.world) || !bitmap_empty(del, dom->topo.world);
 	if (!ret)
 		ret = vf_nl_check_moves(info, dom, part, add, del);
-	if (!ret && part->fixed)
+	if (!ret && moves && part->fixed)
 		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -EPERM, vf_fixed_sets);
 	if (!ret)
 		ret = vf_nl_check_held(info, dom, part, add, del);
 	if (!ret)
+		ret = vf_nl_get_parks(info, dom, part, del, park, unpark);
+	if (!ret && !moves && bitmap_empty(park, dom->topo.world) &&
+	    bitmap_empty(unpark, dom->topo.world) && !info->attrs[VFAB_A_RESILIENCY])
+		ret = vf_nl_refuse(info, -1, -EINVAL,
+				   "nothing to set: give members to add, take out or park, or resiliency");
+	if (ret)
+		return ret;
+	if (moves)
 		vf_nl_move(dom, part, add, del, n);
-	return ret;
+	vf_nl_park(dom, part, park, true);
+	vf_nl_park(dom, part, unpark, false);
+	if (info->attrs[VFAB_A_RESILIENCY])
+		vf_nl_set_resiliency(dom, part, nla_get_u32(info->attrs[VFAB_A_RESILIENCY]));
+	return 0;
 }
 
 /* A sentence for each of the 15: extack keeps the pointer. */
@@ -349,9 +439,11 @@ static int vf_nl_deactivate(struct genl_info *info, struct vf_domain *dom,
 static int vf_nl_set_active(struct genl_info *info, struct vf_domain *dom,
 			    struct vf_partition *part, struct vf_notice *n)
 {
-	if (info->attrs[VFAB_A_ADD_MEMBERS] || info->attrs[VFAB_A_DEL_MEMBERS])
+	if (info->attrs[VFAB_A_ADD_MEMBERS] || info->attrs[VFAB_A_DEL_MEMBERS] ||
+	    info->attrs[VFAB_A_PARK_MEMBERS] || info->attrs[VFAB_A_UNPARK_MEMBERS] ||
+	    info->attrs[VFAB_A_RESILIENCY])
 		return vf_nl_refuse(info, VFAB_A_ACTIVE, -EINVAL,
-				    "give members or active, not both");
+				    "give active alone, or what else there is to set");
 	if (!part->fixed)
 		return vf_nl_refuse(info, VFAB_A_ACTIVE, -EOPNOTSUPP,
 			"partitions are always active, but in an hgx15 domain");

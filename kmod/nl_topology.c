@@ -888,7 +888,7 @@ static int vf_nl_fill_paths(const struct vf_nl_to *to, struct vf_domain *dom,
 		return vf_nl_end(to, hdr, -EMSGSIZE);
 	count = nla_data(a);
 	for (i = 0; i < t->world; i++)
-		count[i] = i == rank || vf_apart(dom, rank, i) ? 0 : vf_route_paths(t, rank, i);
+		count[i] = i == rank || !vf_joined(dom, rank, i) ? 0 : vf_route_paths(t, rank, i);
 	return vf_nl_end(to, hdr, 0);
 }
 

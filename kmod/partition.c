@@ -189,7 +189,7 @@ void vf_partition_delete(struct vf_partition *part)
  * vf_partition_move - make endpoints members of another partition
  * @dom: under its lock
  * @to: the partition, or NULL for none
- * @ranks: which endpoints
+ * @ranks: which endpoints; they are parked no more
  * @chg: collects what it cuts; commit it before unlocking
  */
 void vf_partition_move(struct vf_domain *dom, struct vf_partition *to,
@@ -211,8 +211,27 @@ void vf_partition_move(struct vf_domain *dom, struct vf_partition *to,
 		if (to)
 			to->members++;
 		WRITE_ONCE(ep->part, to);
+		WRITE_ONCE(ep->parked, false);
 	}
 	vf_change_routes(chg, moved);
+}
+
+/**
+ * vf_partition_park - take endpoints out of service where they are, or back
+ * @dom: under its lock
+ * @ranks: which endpoints
+ * @parked: as if all their links were down
+ * @chg: collects what it cuts; commit it before unlocking
+ */
+void vf_partition_park(struct vf_domain *dom, const unsigned long *ranks, bool parked,
+		       struct vf_change *chg)
+{
+	unsigned int rank;
+
+	lockdep_assert_held(&dom->lock);
+	for_each_set_bit(rank, ranks, dom->topo.world)
+		WRITE_ONCE(dom->eps[rank].parked, parked);
+	vf_change_routes(chg, ranks);
 }
 
 /**

@@ -141,6 +141,7 @@ struct vf_partition {
 	unsigned long fixed;		/* hgx15: its members while active; else 0 */
 	struct xarray channels;		/* id -> struct vf_gate */
 	u32 members;
+	u32 resiliency;			/* enum vfabric_resiliency */
 	struct list_head holders;	/* of member endpoints */
 	u32 held;
 	u64 loss;			/* loss generation */
@@ -151,12 +152,26 @@ struct vf_partition {
  * struct vf_endpoint - one rank's place; there is one for each, all the time
  * @holder:	who holds it; read under RCU, written under domain->lock
  * @part:	its partition or NULL; read with READ_ONCE
- * @was_part:	the same before the change being made
+ * @parked:	no route leads to it or from it; read with READ_ONCE
+ * @was_part, @was_parked: the same before the change being made
  */
 struct vf_endpoint {
 	struct vf_holder __rcu *holder;
 	struct vf_partition *part;
 	struct vf_partition *was_part;
+	bool parked;
+	bool was_parked;
+};
+
+/**
+ * struct vf_health - how a partition is
+ * @links:	that its members in service may use
+ * @links_up:	those that carry
+ */
+struct vf_health {
+	u32 health;			/* enum vfabric_health */
+	u32 links;
+	u32 links_up;
 };
 
 /**
@@ -525,9 +540,15 @@ struct vf_partition *vf_partition_find(struct vf_domain *dom, u32 id);
 void vf_partition_put(struct vf_partition *part);
 void vf_partition_move(struct vf_domain *dom, struct vf_partition *to,
 		       const unsigned long *ranks, struct vf_change *chg);
+void vf_partition_park(struct vf_domain *dom, const unsigned long *ranks, bool parked,
+		       struct vf_change *chg);
 struct vf_gate *vf_channel_create(struct vf_partition *part, u32 id,
 				  const struct vf_access *access);
 void vf_channel_delete(struct vf_gate *gate);
+
+/* health.c */
+void vf_partition_health(const struct vf_partition *part, struct vf_health *h);
+u32 vf_endpoint_health(const struct vf_domain *dom, u32 rank);
 
 /* chardev.c */
 int vf_chardev_init(void);
@@ -565,6 +586,7 @@ void vf_change_dest(struct vf_domain *dom, u32 dest, unsigned long *dests);
 void vf_change_holes(struct vf_domain *dom, const unsigned long *dests);
 void vf_settle_work(struct work_struct *work);
 int vf_reach(struct vf_domain *dom, u32 a, u32 b);
+bool vf_joined(const struct vf_domain *dom, u32 a, u32 b);
 bool vf_apart(struct vf_domain *dom, u32 a, u32 b);
 void vf_pair_route(struct vf_domain *dom, u32 a, u32 b, struct vf_route *r);
 bool vf_change_cuts(struct vf_domain *dom, const unsigned long *ranks);
@@ -699,7 +721,8 @@ void vf_netlink_exit(void);
  */
 struct vf_notice {
 	int object, action, reason;
-	int partition, channel, node, rank, sw, port, dest, up, shared, active, manager;
+	int partition, channel, node, rank, sw, port, dest, up, shared, active;
+	int manager, parked, resiliency;
 	const struct vf_change *chg;
 	const struct vf_fault *fault;
 	const unsigned long *members;
@@ -710,6 +733,7 @@ void vf_notify(struct vf_domain *dom, const struct vf_notice *n);
 #define VF_NOTICE(obj, act, why) { .object = (obj), .action = (act), \
 	.reason = (why), .partition = -1, .channel = -1, .node = -1, .rank = -1, \
 	.sw = -1, .port = -1, .dest = -1, .up = -1, .shared = -1, \
-	.active = -1, .manager = -1 }
+	.active = -1, .manager = -1, .parked = -1, \
+	.resiliency = -1 }
 
 #endif

@@ -128,7 +128,7 @@ TEST_F(manager, nobody_may_not)
 		vft_nl_reset();
 		_exit(beat(&self->dom, vft_nl(), 1000, NULL) == -EPERM &&
 		      goodbye(&self->dom, vft_nl()) == -EPERM &&
-		      /* to look is free, but who it is is not told */
+		      /* to look is free */
 		      vft_domain_get(&self->dom, VFAB_A_MANAGER_STATE) == VFAB_MANAGER_NONE ?
 		      0 : 1);
 	}

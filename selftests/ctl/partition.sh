@@ -49,6 +49,39 @@ check "its device file is gone" [ ! -e "/dev/vfabric/$id.9" ]
 try "partition delete: it has members" 1 'has members' partition delete d1/part3
 try "partition delete: the default one" 1 'default partition' partition delete d1/part0
 try "partition delete: unknown" 1 'no such partition' partition delete d1/part9
+# resiliency
+try "partition create --resiliency" 0 'resiliency full health HEALTHY links 4/4 parked none' \
+	partition create d1 20 --members 6 --resiliency full
+try "partition create --resiliency: no such one" 2 'resiliency "half" is not adaptive or full' \
+	partition create d1 21 --resiliency half
+json "the default" '.[0] | .resiliency == "adaptive" and .health == "HEALTHY" and .links == 16
+	and .links_up == 16 and .parked == []' partition show d1/part0
+vfabctl switch set d1/sw2 down >/dev/null
+try "a lost switch: adaptive" 0 'resiliency adaptive health LIMITED_CAPACITY links 12/16' partition show d1/part0
+try "a lost switch: full" 0 'resiliency full health UNHEALTHY links 3/4' partition show d1/part20
+json "and the endpoint of either" '.[2].healthSummary == "LIMITED_CAPACITY" and .[2].healthMask == 169
+	and .[6].healthSummary == "UNHEALTHY" and .[6].healthMask == 153' endpoint show d1
+try "partition set --resiliency" 0 '' partition set d1/part20 --resiliency adaptive
+json "is what it says" '.[0].health == "LIMITED_CAPACITY"' partition show d1/part20
+vfabctl switch set d1/sw2 up >/dev/null
+try "partition set --park" 0 '' partition set d1/part0 --park 2-3
+try "it says so" 0 'health HEALTHY links 8/8 parked 2-3' partition show d1/part0
+json "they are members, out of service" '.[0].members == [1, 2, 3, 7] and .[0].parked == [2, 3]' partition show d1/part0
+json "the endpoint says so" '.[0] | .parked and .cliqueId == 0 and .state == "COMPLETED"
+	and .healthSummary == "UNHEALTHY" and .healthMask == 154' endpoint show d1/ep2
+try "and the trace" 1 "4 would carry it: see 'vfabctl partition show dom" route trace d1 1 2
+try "partition set --park: not a member" 1 'is not in this partition' partition set d1/part0 --park 1,6
+try "partition set --park: nor that is taken out" 1 'is not in this partition' partition set d1/part0 --park 1 --del 1
+try "partition set: both" 1 'both parked and taken back' partition set d1/part0 --park 1 --unpark 1,2
+try "partition set --park: no such rank" 1 'rank 8 is not below' partition set d1/part0 --park 8
+try "partition set --unpark" 0 '' partition set d1/part0 --unpark 2-3
+try "the trace again" 0 'reachable: 4 of 4 paths' route trace d1 1 2
+try "partition set: nothing" 2 'nothing to set: give --add, --del, --park, --unpark or --resiliency' \
+	partition set d1/part0
+vfabctl partition set d1/part0 --add 6
+vfabctl partition delete d1/part20
+vfabctl partition set d1/part3 --add 6
+
 # if-detached
 hold "/dev/vfabric/$id" 7
 try "partition set --if-detached: held" 1 'an endpoint to move is held' \

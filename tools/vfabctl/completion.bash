@@ -41,13 +41,13 @@ _vfabctl_options() {
 	"domain set")		echo shape scale --peer-death --retry-timeout --mem-limit ;;
 	"domain delete"|"channel delete"|"partition deactivate") echo --force ;;
 	"domain wait"|wait*)	echo --for --timeout ;;
-	"partition create")	echo --name --members ;;
+	"partition create")	echo --name --members --resiliency ;;
 	"channel create")	echo --mode --user --group ;;
-	"partition set")	echo --add --del --if-detached ;;
 	"fault create")
 		echo --for --count --after --seed --period --rate --latency --width --silent \
 			--state --status --uuid --clique --health --permille --errno --skip \
 			--limit --delay --spare ;;
+	"partition set")	echo --add --del --if-detached --park --unpark --resiliency ;;
 	"link set"|"port set")	echo --rate --latency --width --period --count ;;
 	"window show")		echo --rank --handle ;;
 	"route show")		echo --dest ;;
@@ -167,6 +167,7 @@ _vfabctl() {
 	--only)		words=$(_vfabctl_counters) ;;
 	--partitions)	words='default none hgx15' ;;
 	--for)		[ "$object" = fault ] || words='ready managed deleted attached=' ;;
+	--resiliency)	words='adaptive full' ;;
 	--user)		words=$(compgen -u) ;;
 	--group)	words=$(compgen -g) ;;
 	--force|--if-detached|--no-fault|--ranks|--dot|--check|--expand|--nonzero|--describe|--all|--silent|--spare|--json|--pretty|--help)

@@ -31,8 +31,13 @@ uint32_t health_mask(const struct vfab_nl_msg *msg)
 		return 0;
 	if (health == VFAB_HEALTH_LIMITED)
 		degraded_bw = HEALTH_TRUE;
-	if (health == VFAB_HEALTH_UNHEALTHY)
+	if (health == VFAB_HEALTH_UNHEALTHY) {
 		route_unhealthy = HEALTH_TRUE;
+		/* Some ports are up, but its partition wants all */
+		if (get(msg, VFAB_A_PORTS_UP) &&
+		    get(msg, VFAB_A_PORTS_UP) < get(msg, VFAB_A_PLANES))
+			degraded_bw = HEALTH_TRUE;
+	}
 	if (get(msg, VFAB_A_RECOVERING))
 		recovery = HEALTH_TRUE;
 	return degraded_bw | recovery << 2 | route_unhealthy << 4 | HEALTH_FALSE << 6;
@@ -118,6 +123,8 @@ static int show_one(const struct vfab_nl_msg *msg, void *ctx)
 	out_uint(c, "ports_up", "ports", get(msg, VFAB_A_PORTS_UP));
 	out_text(c, "/%u", get32(msg, VFAB_A_PLANES));
 	out_uint(c, "planes", NULL, get(msg, VFAB_A_PLANES));
+	out_bool(c, "parked", get(msg, VFAB_A_PARKED));
+	out_text(c, get(msg, VFAB_A_PARKED) ? " parked" : "");
 	out_holder(c, msg);
 	out_channel(c, msg);
 	item_end(c);

@@ -116,6 +116,13 @@ static void show_event(struct ctx *c, const struct vfab_nl_msg *msg)
 	}
 	if (has(msg, VFAB_A_FAULT_KIND))
 		out_fault(c, msg);
+	if (has(msg, VFAB_A_PARKED)) {
+		out_bool(c, "parked", get(msg, VFAB_A_PARKED));
+		out_text(c, get(msg, VFAB_A_PARKED) ? " parked yes" : " parked no");
+	}
+	if (has(msg, VFAB_A_RESILIENCY))
+		out_str(c, "resiliency", "resiliency", get(msg, VFAB_A_RESILIENCY) ==
+			VFAB_RESILIENCY_FULL ? "full" : "adaptive");
 	if (has(msg, VFAB_A_MANAGER_STATE))
 		out_str(c, "manager", "", WORD(manager_states, get32(msg, VFAB_A_MANAGER_STATE)));
 	if (has(msg, VFAB_A_MEMBERS))

@@ -468,7 +468,7 @@ enum vfab_reason {
 	VFAB_REASON_NONE = 0,
 	VFAB_REASON_EXIT = 1,		/* the holder detached, closed or died */
 	VFAB_REASON_LINK = 2,		/* link, port or switch state */
-	VFAB_REASON_ROUTE = 3,		/* routing table */
+	VFAB_REASON_ROUTE = 3,		/* routing table, or one of the two is parked */
 	VFAB_REASON_PARTITION = 4,	/* partition membership */
 	VFAB_REASON_FREE = 5,		/* the owner freed the window */
 	VFAB_REASON_DELETE = 6,		/* the domain or partition was deleted */

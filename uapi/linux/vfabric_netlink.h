@@ -65,9 +65,13 @@ enum vfabric_fabric_state {
 /**
  * enum vfabric_health - Summary, in the order of NVML's
  *   NVML_GPU_FABRIC_HEALTH_SUMMARY_*.
- * @VFAB_HEALTH_HEALTHY: All ports are up.
- * @VFAB_HEALTH_UNHEALTHY: No port is up.
- * @VFAB_HEALTH_LIMITED: Some ports are up.
+ * @VFAB_HEALTH_HEALTHY: All ports are up. Of a partition, all its links are as
+ *   built.
+ * @VFAB_HEALTH_UNHEALTHY: No port is up, it is parked, or a port is down and
+ *   its partition is a full one. Of a partition, two members do not reach each
+ *   other, or a link is not as built and it is a full one.
+ * @VFAB_HEALTH_LIMITED: Some ports are up. Of a partition, some links are not
+ *   as built.
  */
 enum vfabric_health {
 	VFAB_HEALTH_NOT_SUPPORTED,
@@ -299,6 +303,24 @@ enum vfabric_manager_state {
 	VFAB_MANAGER_LOST,
 };
 
+/**
+ * enum vfabric_resiliency - What a partition makes of a lost link, trunk link
+ *   or switch. Routes are the same in both: what remains is used. What counts
+ *   are the links of members in service (not parked) and, where these have no
+ *   switch in common, the links between switches, but of switches that serve
+ *   endpoints and no member.
+ * @VFAB_RESILIENCY_ADAPTIVE: It goes on with what remains, (n-1)/n of the
+ *   links: its health is limited while all members reach one another
+ *   (default).
+ * @VFAB_RESILIENCY_FULL: It wants all: its health is unhealthy, and that of
+ *   the endpoints that miss a port, until the links are back or these
+ *   endpoints are parked.
+ */
+enum vfabric_resiliency {
+	VFAB_RESILIENCY_ADAPTIVE,
+	VFAB_RESILIENCY_FULL,
+};
+
 enum {
 	VFAB_A_PAD = 1,
 	VFAB_A_DOMAIN,
@@ -417,6 +439,12 @@ enum {
 	VFAB_A_MANAGER_AGE,
 	VFAB_A_MANAGER_NOTE,
 	VFAB_A_MANAGER_PID,
+	VFAB_A_RESILIENCY,
+	VFAB_A_LINKS_UP,
+	VFAB_A_PARKED,
+	VFAB_A_PARKED_MEMBERS,
+	VFAB_A_PARK_MEMBERS,
+	VFAB_A_UNPARK_MEMBERS,
 
 	__VFAB_A_MAX,
 	VFAB_A_MAX = (__VFAB_A_MAX - 1)
