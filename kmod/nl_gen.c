@@ -104,7 +104,7 @@ const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_PARTITION_MODE + 
 	[VFAB_A_FORWARDING] = { .type = NLA_FLAG, },
 	[VFAB_A_PROFILE] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_NODES] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
-	[VFAB_A_PARTITION_MODE] = NLA_POLICY_MAX(NLA_U32, 2),
+	[VFAB_A_PARTITION_MODE] = NLA_POLICY_MAX(NLA_U32, 3),
 };
 
 /* VFAB_CMD_DOMAIN_DELETE - do */

@@ -84,19 +84,34 @@ struct vf_partition *vf_partition_create(struct vf_domain *dom, u32 id,
 	return part;
 }
 
-static int vf_partition_default(struct vf_domain *dom)
+/* One with members from the beginning, of a domain that nobody sees yet */
+static int vf_partition_begin(struct vf_domain *dom, u32 id, const char *name, u32 first,
+			      u32 count)
 {
-	struct vf_partition *part = vf_partition_create(dom, 0, "default");
+	struct vf_partition *part = vf_partition_create(dom, id, name);
 	u32 i;
 
 	if (IS_ERR(part))
 		return PTR_ERR(part);
-	for (i = 0; i < dom->topo.world; i++) {
+	for (i = first; i < first + count; i++) {
 		dom->eps[i].part = part;
 		dom->eps[i].was_part = part;
 	}
-	part->members = dom->topo.world;
+	part->members = count;
 	return 0;
+}
+
+static int vf_partitions_per_node(struct vf_domain *dom)
+{
+	u32 id, count = dom->topo.world / dom->nodes;
+	char name[VFAB_NAME_LEN + 1];
+	int ret = 0;
+
+	for (id = 0; id < dom->nodes && !ret; id++) {
+		snprintf(name, sizeof(name), "part%u", id);
+		ret = vf_partition_begin(dom, id, name, id * count, count);
+	}
+	return ret;
 }
 
 /*
@@ -138,9 +153,11 @@ int vf_partitions_create(struct vf_domain *dom)
 {
 	switch (dom->part_mode) {
 	case VFAB_PARTITIONS_DEFAULT:
-		return vf_partition_default(dom);
+		return vf_partition_begin(dom, 0, "default", 0, dom->topo.world);
 	case VFAB_PARTITIONS_HGX15:
 		return vf_partitions_hgx15(dom);
+	case VFAB_PARTITIONS_PER_NODE:
+		return vf_partitions_per_node(dom);
 	}
 	return 0;
 }

@@ -716,7 +716,7 @@ static const struct refusal refusals[] = {
 	R("hgx15 of 4", DOMAIN_CREATE, EINVAL, BAD(PARTITION_MODE), F_U32(WORLD, 4),
 	  F_U32(PARTITION_MODE, VFAB_PARTITIONS_HGX15)),
 	R("unknown kind of partitions", DOMAIN_CREATE, MALFORMED, BAD(PARTITION_MODE),
-	  F_U32(WORLD, 8), F_U32(PARTITION_MODE, 3)),
+	  F_U32(WORLD, 8), F_U32(PARTITION_MODE, 4)),
 	R("activate what always is", PARTITION_SET, EOPNOTSUPP, BAD(ACTIVE), F_DOM,
 	  F_U32(PARTITION, 1), F_U8(ACTIVE, 1)),
 	R("members and active", PARTITION_SET, EINVAL, BAD(ACTIVE), F_DOM, F_U32(PARTITION, 1),
@@ -1656,6 +1656,9 @@ static void good_request(struct vft_req *req, const struct vft_domain *dom, int 
 		vft_put_u32(req, VFAB_A_DEST, 0);
 		vft_put_flag(req, VFAB_A_DROP);
 		break;
+	case VFAB_CMD_MANAGER_HEARTBEAT:
+		vft_put_u32(req, VFAB_A_MANAGER_TIMEOUT, 1000);
+		break;
 	}
 }
 
@@ -1664,7 +1667,7 @@ static const int writes[] = {
 	VFAB_CMD_PARTITION_CREATE, VFAB_CMD_PARTITION_DELETE, VFAB_CMD_PARTITION_SET,
 	VFAB_CMD_ENDPOINT_SET, VFAB_CMD_SWITCH_SET, VFAB_CMD_PORT_SET, VFAB_CMD_LINK_SET,
 	VFAB_CMD_ROUTE_SET, VFAB_CMD_COUNTER_CLEAR, VFAB_CMD_FAULT_CREATE,
-	VFAB_CMD_FAULT_DELETE,
+	VFAB_CMD_FAULT_DELETE, VFAB_CMD_MANAGER_HEARTBEAT, VFAB_CMD_MANAGER_GOODBYE,
 };
 
 static int set_proc(const char *file, const char *format, int id)
@@ -1748,6 +1751,10 @@ TEST_F(nl, writes_work_for_an_admin)
 		ASSERT_EQ(0, vft_domain_create(&dom, 4, NULL));
 		ASSERT_EQ(0, vft_partition_create(&dom, 1, NULL, 0, 0));
 		fd = vft_join(&dom, 0);
+		if (writes[i] == VFAB_CMD_MANAGER_GOODBYE) {
+			good_request(&req, &dom, VFAB_CMD_MANAGER_HEARTBEAT);
+			ASSERT_EQ(0, ask(&req, &a));
+		}
 		good_request(&req, &dom, writes[i]);
 		EXPECT_EQ(0, ask(&req, &a)) {
 			TH_LOG("command %d: %s", writes[i], vft_nl()->text);

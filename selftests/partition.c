@@ -117,6 +117,35 @@ TEST_F(none, partition_0_comes_and_goes)
 	EXPECT_EQ(false, has_file(&self->dom, 0));
 }
 
+/* --- per node ----------------------------------------------------------------------------- */
+
+TEST(a_partition_per_node)
+{
+	struct vft_options opt = { .nodes = 4, .partitions = VFAB_PARTITIONS_PER_NODE };
+	struct vft_domain dom;
+	uint32_t i;
+
+	ASSERT_EQ(0, vft_domain_create(&dom, 8, &opt));
+	EXPECT_EQ(VFAB_PARTITIONS_PER_NODE, vft_domain_get(&dom, VFAB_A_PARTITION_MODE));
+	for (i = 0; i < 8; i++) {
+		EXPECT_EQ(i / 2, vft_endpoint_get(&dom, i, VFAB_A_PARTITION));
+		EXPECT_EQ(i / 2, vft_endpoint_get(&dom, i, VFAB_A_NODE));
+	}
+	for (i = 0; i < 4; i++)
+		EXPECT_TRUE(has_file(&dom, i));
+	EXPECT_EQ(-EACCES, vft_join_part(&dom, 1, 0));
+	ASSERT_LE(0, vft_join_part(&dom, 1, 2));
+	ASSERT_EQ(0, vft_evict(&dom, 2));
+	ASSERT_EQ(0, vft_partition_del(&dom, 3, 6, 2));
+	EXPECT_EQ(0, vft_partition_delete(&dom, 3));
+	EXPECT_EQ(0, vft_domain_end(&dom));
+	/* no nodes said: one, of all */
+	opt.nodes = 0;
+	ASSERT_EQ(0, vft_domain_create(&dom, 2, &opt));
+	EXPECT_EQ(0, vft_endpoint_get(&dom, 1, VFAB_A_PARTITION));
+	EXPECT_EQ(0, vft_domain_end(&dom));
+}
+
 /* --- hgx15 -------------------------------------------------------------------------------- */
 
 FIXTURE(board) {

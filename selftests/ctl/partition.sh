@@ -100,8 +100,47 @@ json "its endpoints wait" 'all(.state == "NOT_STARTED" and .cliqueId == null)' e
 try "wait: it is ready all the same" 0 '' wait d2
 json "partition create: the first one" '.[0] | .id == 0 and .active' partition create d2 --members 0-3
 check "its device file is there now" is_char_device "/dev/vfabric/$id2" "600 0:0"
-try "domain create: unknown kind" 2 'kind of partitions "some" is not default, none or hgx15' \
+try "domain create: unknown kind" 2 'kind of partitions "some" is not default, none, hgx15 or per-node' \
 	domain create d3 --size 8 --partitions some
+
+# per node
+json "domain create --partitions per-node" '.[0] | .partitions == "per-node" and .nodes == 3 and .device == null' \
+	domain create d4 --size 6 --nodes 3 --partitions per-node
+json "each has its own" '[.[] | {id, members}] == [{"id": 0, "members": [0, 1]}, {"id": 1, "members": [2, 3]},
+	{"id": 2, "members": [4, 5]}]' partition show d4
+check "and its device file" is_char_device "/dev/vfabric/$(domain_id d4).2" "600 0:0"
+try "they do not reach each other" 1 'unreachable' route trace d4 0 2
+try "but among themselves" 0 'reachable' route trace d4 2 3
+try "they are as any others: members go" 0 '' partition set d4/part1 --add 0-1
+try "and partitions, too" 0 '' partition delete d4/part0
+vfabctl domain delete d4
+
+# What a file says is what is there, and what is there loads as it was
+for kind in one per-node none hgx15; do
+	printf 'name: rack\ngenerator: crossbar\npartitions: %s\nparameters: {world: 8, nodes: 4, ports: 2, switches: 2,
+		rate_mb_per_s_per_direction: 1000}\n' $kind >"$tmp/file.yaml"
+	try "a file: partitions $kind" 0 '' domain create d4 --topology "$tmp/file.yaml"
+	vfabctl -j partition show d4 | jq -c '[.[] | select(.active) | .members]' >"$tmp/sets"
+	case $kind in
+	one)		want='[[0,1,2,3,4,5,6,7]]' ;;
+	per-node)	want='[[0,1],[2,3],[4,5],[6,7]]' ;;
+	*)		want='[]' ;;
+	esac
+	check "$kind: members" grep -qxF "$want" "$tmp/sets"
+	json "$kind: nodes" '.[0].nodes == 4' domain show d4
+	vfabctl -j partition show d4 | jq -S 'map(del(.domain, .address, .device, .minor))' >"$tmp/was"
+	vfabctl domain delete d4
+	vfabctl profile show --expand "$tmp/file.yaml" >"$tmp/again.yaml"
+	try "$kind: expanded" 0 '' domain create d4 --topology "$tmp/again.yaml"
+	vfabctl -j partition show d4 | jq -S 'map(del(.domain, .address, .device, .minor))' >"$tmp/is"
+	check "$kind: the same again" cmp "$tmp/was" "$tmp/is"
+	vfabctl domain delete d4
+done
+try "a file without nodes" 2 'give --set nodes=N' domain create d4 --topology "$tmp/file.yaml" --set nodes=3
+sed -i 's/hgx15/per-node/; s/nodes: 4, //' "$tmp/file.yaml"
+try "per-node without nodes" 2 'give --set nodes=N' domain create d4 --topology "$tmp/file.yaml"
+json "--partitions and --nodes say otherwise" '.[0] | .partitions == "none" and .nodes == 2' \
+	domain create d4 --topology "$tmp/file.yaml" --set nodes=8 --nodes 2 --partitions none
 
 # hgx15
 try "domain create --partitions hgx15: not 8" 1 'give a world size of 8' \

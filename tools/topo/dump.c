@@ -2,7 +2,7 @@
 /* A topology as a file of explicit links. */
 #include "topo_int.h"
 
-static const char *const partition_words[] = { "one", "per-node", "none" };
+static const char *const partition_words[] = { "one", "per-node", "none", "hgx15" };
 
 static void dump_end(FILE *to, const char *before, uint16_t node, uint16_t port)
 {

@@ -27,6 +27,9 @@ static int check_nodes(struct build *b)
 	if (!t->nodes && t->partitions == TOPO_PART_PER_NODE)
 		return fail(b->l, -ENODATA, 0,
 			    "partitions per-node want a number of nodes: give --set nodes=N");
+	if (t->world != 8 && t->partitions == TOPO_PART_HGX15)
+		return fail(b->l, -EINVAL, 0,
+			    "partitions hgx15 are those of 8 endpoints, and world is %u", t->world);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #define MAX_FACT (1ULL << 53)	/* what JSON readers keep of a number */
 
 static const char *const confidence_words[] = { "", "A", "B", "C", "derived" };
-static const char *const partition_words[] = { "one", "per-node", "none" };
+static const char *const partition_words[] = { "one", "per-node", "none", "hgx15" };
 static const char *const forwarding_words[] = { "no", "yes" };
 
 const char *topo_confidence(enum topo_confidence c)

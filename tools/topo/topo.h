@@ -60,6 +60,7 @@ enum topo_partitions {
 	TOPO_PART_ONE,		/* one, which holds every endpoint */
 	TOPO_PART_PER_NODE,	/* one for each node: node n's is partition n */
 	TOPO_PART_NONE,		/* no endpoint is in a partition */
+	TOPO_PART_HGX15,	/* the fixed ones of a board of 8, none of them active */
 };
 
 /**

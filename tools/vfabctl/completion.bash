@@ -165,8 +165,8 @@ _vfabctl() {
 	--peer-death)	words='revoke keep' ;;
 	--format)	words='nvml-mock prometheus' ;;
 	--only)		words=$(_vfabctl_counters) ;;
-	--partitions)	words='default none hgx15' ;;
 	--for)		[ "$object" = fault ] || words='ready managed deleted attached=' ;;
+	--partitions)	words='default none per-node hgx15' ;;
 	--resiliency)	words='adaptive full' ;;
 	--user)		words=$(compgen -u) ;;
 	--group)	words=$(compgen -g) ;;

@@ -7,7 +7,7 @@
 
 static const char *const peer_death[] = { "revoke", "keep", NULL };
 const char *const manager_states[3] = { "none", "alive", "lost" };
-static const char *const part_modes[] = { "default", "none", "hgx15", NULL };
+static const char *const part_modes[] = { "default", "none", "hgx15", "per-node", NULL };
 
 /* Who may open a device file */
 void out_access(struct ctx *c, const struct vfab_nl_msg *msg)
@@ -162,12 +162,20 @@ static int put_links(struct ctx *c, const struct topo *t)
 	return DONE;
 }
 
-/* How the domain begins; a partition per node is made afterwards. */
-static int part_mode_of(struct ctx *c, const struct topo *t)
+/* What the domain begins with, as a file says */
+static int part_mode_of(const struct topo *t)
 {
-	if (t->partitions == TOPO_PART_PER_NODE)
-		usage(c, "it wants a partition per node: give --partitions none, and create them");
-	return t->partitions == TOPO_PART_NONE ? VFAB_PARTITIONS_NONE : -1;
+	switch (t->partitions) {
+	case TOPO_PART_ONE:
+		break;
+	case TOPO_PART_PER_NODE:
+		return VFAB_PARTITIONS_PER_NODE;
+	case TOPO_PART_NONE:
+		return VFAB_PARTITIONS_NONE;
+	case TOPO_PART_HGX15:
+		return VFAB_PARTITIONS_HGX15;
+	}
+	return VFAB_PARTITIONS_DEFAULT;
 }
 
 /* What a profile or a file says, with what --set and --size change of it. */
@@ -278,7 +286,7 @@ static int create(struct ctx *c, int argc, char **argv)
 	if (topo.nodes && !nodes)
 		v_nodes = topo.nodes;
 	if (topo.world && !parts)
-		v_parts = part_mode_of(c, &topo);
+		v_parts = part_mode_of(&topo);
 
 	req = request(c, VFAB_CMD_DOMAIN_CREATE, NULL);
 	if (name)
@@ -379,8 +387,9 @@ const struct verb domain_verbs[] = {
 	  "  --nodes N            nodes that share the endpoints evenly, in order: a divisor\n"
 	  "                       of the size (1)\n"
 	  "  --partitions KIND    default: one of all endpoints; none: endpoints are in none\n"
-	  "                       until one is created; hgx15: the 15 fixed ones of a board of\n"
-	  "                       8 GPUs, see 'vfabctl partition activate'\n"
+	  "                       until one is created; per-node: partition k has those of node\n"
+	  "                       k; hgx15: the 15 fixed ones of a board of 8 GPUs, see 'vfabctl\n"
+	  "                       partition activate'\n"
 	  "  --rate MBPS          of a link, 10^6 bytes per second and direction (50000)\n"
 	  "  --latency NS         of a path, one way, in nanoseconds (700)\n"
 	  "  --uuid UUID          random if it is not given\n"

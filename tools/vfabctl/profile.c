@@ -233,6 +233,15 @@ static int all_profiles(struct ctx *c, bool check)
 	return ret;
 }
 
+/* A path has a slash or a suffix; a profile's name has neither. */
+static bool is_path(const char *text)
+{
+	size_t len = strlen(text);
+
+	return strchr(text, '/') || (len > 5 && !strcmp(text + len - 5, ".yaml")) ||
+	       (len > 4 && !strcmp(text + len - 4, ".yml"));
+}
+
 /* The explicit list of links, which is YAML in any case. */
 static int expand(struct ctx *c, const char *name, char **sets)
 {
@@ -240,7 +249,8 @@ static int expand(struct ctx *c, const char *name, char **sets)
 	struct topo t;
 	int ret;
 
-	ret = topo_load_profile(name, sets, &t, err, sizeof(err));
+	ret = is_path(name) ? topo_load_file(name, sets, &t, err, sizeof(err)) :
+	      topo_load_profile(name, sets, &t, err, sizeof(err));
 	if (ret)
 		return failed(c, ret, err);
 	topo_dump(&t, stdout);		/* main() sees whether it was written */
@@ -309,15 +319,6 @@ static void show_summary(struct ctx *c, const struct topo *t, const struct topo_
 	item_end(c);
 }
 
-/* A path has a slash or a suffix; a profile's name has neither. */
-static bool is_path(const char *text)
-{
-	size_t len = strlen(text);
-
-	return strchr(text, '/') || (len > 5 && !strcmp(text + len - 5, ".yaml")) ||
-	       (len > 4 && !strcmp(text + len - 4, ".yml"));
-}
-
 static int check(struct ctx *c, int argc, char **argv)
 {
 	char *sets[MAX_SETS + 1], err[TOPO_ERR_LEN];
@@ -352,7 +353,8 @@ const struct verb profile_verbs[] = {
 	  "the program. A torus is named with its size: torus:8x8x8.\n"
 	  "\n"
 	  "  --check      instead, whether each number has a source, and all agree\n"
-	  "  --expand     instead, print it as a topology file that lists each link\n"
+	  "  --expand     instead, print it, or what a topology file of this name says, as a\n"
+	  "               topology file that lists each link\n"
 	  "  --set KEY=N  with another number; may be repeated" },
 	{ "check", check, "FILE|NAME [--set KEY=N]...",
 	  "Read a topology file (its name has a '/' or ends in .yaml) or a profile, make its\n"

@@ -158,11 +158,14 @@ enum vfabric_action {
  * @VFAB_PARTITIONS_HGX15: The 15 fixed sets of a board of 8 GPUs (all, 2 of 4,
  *   4 of 2, 8 of 1), none of them active; sets that overlap are not active at
  *   the same time.
+ * @VFAB_PARTITIONS_PER_NODE: Partition k holds the ranks of node k; they are
+ *   as any others.
  */
 enum vfabric_partition_mode {
 	VFAB_PARTITIONS_DEFAULT,
 	VFAB_PARTITIONS_NONE,
 	VFAB_PARTITIONS_HGX15,
+	VFAB_PARTITIONS_PER_NODE,
 };
 
 /**

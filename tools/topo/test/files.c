@@ -45,6 +45,9 @@ static void test_links(void)
 			  err) && t.partitions == TOPO_PART_PER_NODE && t.nodes == 2 &&
 	       survives_dump(&t), "nodes and partitions");
 	topo_free(&t);
+	result(!load_text("partitions: hgx15\nparameters: {world: 8}\nlinks: []", &t, err) &&
+	       t.partitions == TOPO_PART_HGX15 && survives_dump(&t), "fixed partitions");
+	topo_free(&t);
 }
 
 static void test_base(void)

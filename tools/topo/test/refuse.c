@@ -64,6 +64,7 @@ static const struct {
 	  -EINVAL, "up to 30 more" },
 	{ "generator: mesh\npartitions: many\n" P, -EINVAL, "f:2: partitions \"many\" is unknown" },
 	{ "generator: mesh\npartitions: per-node\n" P, -ENODATA, "give --set nodes=N" },
+	{ "partitions: hgx15\nparameters: {world: 4}\nlinks: []", -EINVAL, "are those of 8 endpoints" },
 	{ "generator: mesh\nnotes: a\n" P, -EINVAL, "f:2: notes is a value: it wants a list" },
 	{ "generator: mesh\nfacts: {link_rate: 4}\n" P, -EINVAL, "does not say which rate" },
 	{ "generator: mesh\nfacts: {bisection_gbps: 4}\n" P, -EINVAL, "does not say which rate" },
