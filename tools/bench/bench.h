@@ -19,6 +19,9 @@ void bench_copy(int repeats);
 void bench_create(int repeats);
 void bench_import(int repeats);
 void bench_loss(int repeats);
+void bench_scale(int repeats);
+void bench_large(int repeats);
+void bench_iplink(int repeats);
 
 double now_ns(void);
 
@@ -45,6 +48,14 @@ const char *domain_name(void);
 void domain_use(const char *name);
 /* A link, or all of a switch (-1: no rank) or of an endpoint (-1: no switch). */
 void link_set(int rank, int sw, bool up);
+
+/* Drop the entries of all tables. */
+void drop_tables(uint32_t world);
+/* A request about the domain; send it, with what receives the answer. */
+struct nlmsghdr *request(uint8_t cmd);
+void send_request(const char *what, vfab_nl_cb cb, void *data);
+/* Dump all of the domain; how many there are. */
+uint32_t dump_count(uint8_t cmd);
 
 /* Open the domain's device file without attaching. */
 int device_open(void);

@@ -15,6 +15,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tools=$here/../../build/tools
 bench=$here/../../build/bench/vfabbench
+PATH=$tools:$PATH
 perf="$tools/vfabrun -q -n 2 --domain bench $tools/vfabperf"
 
 insmod "$VFABRIC_KO" 2>/dev/null || [ -d /sys/module/vfabric ]
@@ -43,6 +44,15 @@ for arg; do
 				-J "$VFABRIC_OUT/$measure.$n.json" >"$VFABRIC_OUT/$measure.$n.txt" || status=1
 		done
 		"$tools/vfabctl" domain delete bench >/dev/null ;;
+	iplink)
+		# 1024 interfaces to compare with, of the guest's own kernel
+		xz -dc "$(find "$VFABRIC_MODULES" -name 'dummy.ko.xz')" >/tmp/dummy.ko 2>/dev/null ||
+			cp "$(find "$VFABRIC_MODULES" -name 'dummy.ko')" /tmp/dummy.ko
+		insmod /tmp/dummy.ko numdummies=1024
+		"$bench" iplink "$repeats" >>"$VFABRIC_OUT/rows.json" || status=1
+		rmmod dummy ;;
+	opensm)
+		"$here/opensm.sh" "$repeats" >>"$VFABRIC_OUT/rows.json" || status=1 ;;
 	*)
 		"$bench" "$measure" "$repeats" >>"$VFABRIC_OUT/rows.json" || status=1 ;;
 	esac

@@ -35,6 +35,9 @@ static const struct measure {
 	{ "copy", bench_copy, "memcpy to and from a window, memfd, and memfd" },
 	{ "create", bench_create, "domains of 64 to 1024 endpoints: time, memory" },
 	{ "import", bench_import, "72 ranks, all pairs: import and map 2 MiB" },
+	{ "scale", bench_scale, "a link down in domains of 72, 576 and 1024" },
+	{ "large", bench_large, "1024 x 18: create, dumps, vfabmgr" },
+	{ "iplink", bench_iplink, "links against network interfaces" },
 	{ "loss", bench_loss, "links down until the last access is gone" },
 };
 
@@ -89,7 +92,7 @@ void row(const char *id, const char *unit, const double *ours,
 	fflush(stdout);
 }
 
-static struct nlmsghdr *request(uint8_t cmd)
+struct nlmsghdr *request(uint8_t cmd)
 {
 	struct nlmsghdr *req;
 	int ret = nl ? 0 : vfab_nl_open(&nl);
@@ -102,9 +105,9 @@ static struct nlmsghdr *request(uint8_t cmd)
 	return req;
 }
 
-static void send_request(const char *what, vfab_nl_cb cb)
+void send_request(const char *what, vfab_nl_cb cb, void *data)
 {
-	if (vfab_nl_do(nl, cb, NULL))
+	if (vfab_nl_do(nl, cb, data))
 		die("%s: %s", what, vfab_nl_error(nl));
 }
 
@@ -125,7 +128,7 @@ void domain_create(uint32_t world, uint32_t planes)
 	mnl_attr_put_u32(req, VFAB_A_WORLD, world);
 	if (planes)
 		mnl_attr_put_u32(req, VFAB_A_PLANES, planes);
-	send_request("creating a domain", take_id);
+	send_request("creating a domain", take_id, NULL);
 	owner = getpid();
 }
 
@@ -138,7 +141,7 @@ void domain_delete(void)
 	req = request(VFAB_CMD_DOMAIN_DELETE);
 	mnl_attr_put(req, VFAB_A_FORCE, 0, NULL);
 	*domain = 0;
-	send_request("deleting the domain", NULL);
+	send_request("deleting the domain", NULL, NULL);
 }
 
 const char *domain_name(void)
@@ -160,7 +163,37 @@ void link_set(int rank, int sw, bool up)
 	if (sw >= 0)
 		mnl_attr_put_u32(req, VFAB_A_SWITCH, sw);
 	mnl_attr_put_u8(req, VFAB_A_UP, up);
-	send_request("setting a link", NULL);
+	send_request("setting a link", NULL, NULL);
+}
+
+void drop_tables(uint32_t world)
+{
+	struct nlmsghdr *req;
+	uint32_t dest;
+
+	for (dest = 0; dest < world; dest++) {
+		req = request(VFAB_CMD_ROUTE_SET);
+		mnl_attr_put_u32(req, VFAB_A_DEST, dest);
+		mnl_attr_put(req, VFAB_A_DROP, 0, NULL);
+		send_request("dropping an entry", NULL, NULL);
+	}
+}
+
+static int count_one(const struct vfab_nl_msg *msg, void *data)
+{
+	(void)msg;
+	++*(uint32_t *)data;
+	return 0;
+}
+
+uint32_t dump_count(uint8_t cmd)
+{
+	uint32_t count = 0;
+
+	request(cmd);
+	if (vfab_nl_dump(nl, count_one, &count))
+		die("a dump: %s", vfab_nl_error(nl));
+	return count;
 }
 
 int device_open(void)
