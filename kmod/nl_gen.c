@@ -266,7 +266,7 @@ const struct nla_policy vfabric_route_get_nl_policy[VFAB_A_DEST + 1] = {
 };
 
 /* VFAB_CMD_ROUTE_SET - do */
-const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_EGRESS_MASK + 1] = {
+const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_ENTRIES + 1] = {
 	[VFAB_A_DOMAIN] = { .type = NLA_U32, },
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_SWITCH] = NLA_POLICY_MAX(NLA_U32, 1023),
@@ -275,6 +275,7 @@ const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_EGRESS_MASK + 1] = {
 	[VFAB_A_EGRESS] = NLA_POLICY_MAX(NLA_U32, 4095),
 	[VFAB_A_EGRESS_MASK] = { .type = NLA_U64, },
 	[VFAB_A_DROP] = { .type = NLA_FLAG, },
+	[VFAB_A_ENTRIES] = { .type = NLA_BINARY, },
 };
 
 /* VFAB_CMD_ROUTE_TRACE - do */
@@ -543,7 +544,7 @@ const struct genl_ops vfabric_nl_ops[33] = {
 		.cmd		= VFAB_CMD_ROUTE_SET,
 		.doit		= vfabric_nl_route_set_doit,
 		.policy		= vfabric_route_set_nl_policy,
-		.maxattr	= VFAB_A_EGRESS_MASK,
+		.maxattr	= VFAB_A_ENTRIES,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{

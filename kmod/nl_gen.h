@@ -51,7 +51,7 @@ extern const struct nla_policy vfabric_link_set_nl_policy[VFAB_A_NODE + 1];
 
 extern const struct nla_policy vfabric_route_get_nl_policy[VFAB_A_DEST + 1];
 
-extern const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_EGRESS_MASK + 1];
+extern const struct nla_policy vfabric_route_set_nl_policy[VFAB_A_ENTRIES + 1];
 
 extern const struct nla_policy vfabric_route_trace_nl_policy[VFAB_A_DST + 1];
 

@@ -710,6 +710,74 @@ static int vf_nl_set_entries(struct genl_info *info, struct vf_domain *dom, u32 
 	return 0;
 }
 
+/* Attributes are aligned to 4 bytes only. */
+static struct vfab_entry_spec vf_nl_entry(const struct nlattr *a, u32 i)
+{
+	struct vfab_entry_spec e;
+
+	memcpy(&e, nla_data(a) + i * sizeof(e), sizeof(e));
+	return e;
+}
+
+/* The router that a record names, or VF_NONE. */
+static u32 vf_entry_router(const struct vf_topo *t, const struct vfab_entry_spec *e)
+{
+	u32 index = e->node & ~VFAB_SPEC_SWITCH;
+
+	if (e->node & VFAB_SPEC_SWITCH)
+		return index < t->switches ? index : VF_NONE;
+	return t->forwards && index < t->world ? vf_topo_router(t, index) : VF_NONE;
+}
+
+static const char *vf_entry_wrong(const struct vf_topo *t, const struct vfab_entry_spec *e)
+{
+	u32 router = vf_entry_router(t, e);
+
+	if (router == VF_NONE)
+		return "an entry is of no switch, nor of an endpoint that has a table";
+	if (e->dest >= t->world)
+		return "an entry's destination is not below the domain's world size";
+	if (e->pad || (e->mask && !(e->mask & 1)))
+		return "an entry's mask does not have bit 0, or its padding is not 0";
+	if (e->mask && e->egress + fls64(e->mask) >
+	    vf_vertex_ports(t, vf_router_vertex(t, router)))
+		return "an entry has a port that its switch has not";
+	return NULL;
+}
+
+/* Entries of any tables and destinations: all or nothing. */
+static int vf_nl_set_list(struct genl_info *info, struct vf_domain *dom,
+			  unsigned long *dests)
+{
+	struct nlattr *a = info->attrs[VFAB_A_ENTRIES];
+	u32 i, n = nla_len(a) / sizeof(struct vfab_entry_spec);
+	struct vfab_entry_spec e;
+	const char *wrong;
+
+	BUILD_BUG_ON(sizeof(e) != 16);
+	if (info->attrs[VFAB_A_SWITCH] || info->attrs[VFAB_A_RANK] ||
+	    info->attrs[VFAB_A_DEST] || info->attrs[VFAB_A_EGRESS] ||
+	    info->attrs[VFAB_A_EGRESS_MASK] || info->attrs[VFAB_A_DROP])
+		return vf_nl_refuse(info, VFAB_A_ENTRIES, -EINVAL,
+				    "give entries alone, or one by its attributes");
+	if (!n || nla_len(a) % sizeof(e))
+		return vf_nl_refuse(info, VFAB_A_ENTRIES, -EINVAL,
+			"entries are whole records of struct vfab_entry_spec");
+	for (i = 0; i < n; i++) {
+		e = vf_nl_entry(a, i);
+		wrong = vf_entry_wrong(&dom->topo, &e);
+		if (wrong)
+			return vf_nl_refuse(info, VFAB_A_ENTRIES, -EINVAL, wrong);
+	}
+	for (i = 0; i < n; i++) {
+		e = vf_nl_entry(a, i);
+		vf_topo_set_entry(&dom->topo, vf_entry_router(&dom->topo, &e), e.dest,
+				  e.mask ? e.egress : 0, e.mask);
+		__set_bit(e.dest, dests);
+	}
+	return 0;
+}
+
 int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct vf_notice n = VF_NOTICE(VFAB_OBJ_ROUTE, VFAB_ACT_CHANGED,
@@ -722,6 +790,12 @@ int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
+	if (info->attrs[VFAB_A_ENTRIES]) {
+		ret = vf_nl_set_list(info, dom, dests);
+		if (!ret)
+			ret = vf_nl_apply(skb, info, dom, dests, VFAB_REASON_ROUTE, false, &n);
+		goto unlock;
+	}
 	ret = vf_nl_dest(info, dom, &dest);
 	if (!ret && vf_fault_stalled(dom))
 		ret = vf_nl_refuse(info, -1, -EAGAIN,
@@ -743,6 +817,7 @@ int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info)
 			n.rank = router - dom->topo.switches;
 		ret = vf_nl_apply(skb, info, dom, dests, VFAB_REASON_ROUTE, false, &n);
 	}
+unlock:
 	vf_nl_unlock(dom);
 	return ret;
 }

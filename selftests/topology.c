@@ -556,6 +556,65 @@ TEST_F(fabric, refusals)
 	REFUSED(EINVAL, vft_call(vft_nl(), &req, NULL, NULL));
 }
 
+static int set_list(const struct vft_domain *dom, const struct vfab_entry_spec *e, size_t bytes,
+		    int extra)
+{
+	struct vft_req req;
+
+	vft_req(&req, vft_nl(), VFAB_CMD_ROUTE_SET, NLM_F_ACK);
+	vft_put_u32(&req, VFAB_A_DOMAIN, dom->id);
+	vft_put(&req, VFAB_A_ENTRIES, e, bytes);
+	if (extra == VFAB_A_DROP)
+		vft_put_flag(&req, extra);
+	else if (extra)
+		vft_put_u32(&req, extra, 0);
+	return vft_call(vft_nl(), &req, NULL, NULL);
+}
+
+/* Entries of several tables in one step, and none where one is wrong */
+TEST_F(fabric, many_entries_at_once)
+{
+	struct vfab_entry_spec e[3] = {
+		{ SW(0), 5, 0, 0, 0 }, { SW(1), 5, 0, 0, 0 }, { SW(0), 6, 5, 0, 1 },
+	}, bad[3];
+	uint64_t generation;
+	struct all s;
+
+	ASSERT_EQ(0, two_tiers(&self->dom));
+	ASSERT_EQ(0, attach_all(&s, &self->dom, 8));
+	EXPECT_EQ(56, reached(&s));
+	generation = vft_domain_get(&self->dom, VFAB_A_GENERATION);
+	/* the first pod loses the way to rank 5, and to rank 6 it has one spine */
+	ASSERT_EQ(0, set_list(&self->dom, e, sizeof(e), 0));
+	EXPECT_EQ(generation + 1, vft_domain_get(&self->dom, VFAB_A_GENERATION));
+	EXPECT_EQ(56 - 8, reached(&s));
+	e[0].mask = 3;
+	e[0].egress = 4;
+	ASSERT_EQ(0, set_list(&self->dom, e, sizeof(*e), 0));
+	EXPECT_EQ(56, reached(&s));
+
+	generation = vft_domain_get(&self->dom, VFAB_A_GENERATION);
+	REFUSED(EINVAL, set_list(&self->dom, e, sizeof(e) - 1, 0));
+	EXPECT_EQ(VFAB_A_ENTRIES, vft_nl()->bad_attr);
+	REFUSED(EINVAL, set_list(&self->dom, e, 0, 0));
+	REFUSED(EINVAL, set_list(&self->dom, e, sizeof(e), VFAB_A_SWITCH));
+	REFUSED(EINVAL, set_list(&self->dom, e, sizeof(e), VFAB_A_RANK));
+	REFUSED(EINVAL, set_list(&self->dom, e, sizeof(e), VFAB_A_DEST));
+	REFUSED(EINVAL, set_list(&self->dom, e, sizeof(e), VFAB_A_DROP));
+#define BAD_ENTRY(change) (memcpy(bad, e, sizeof(e)), bad[0].mask = 0, bad[2].change,	\
+			   set_list(&self->dom, bad, sizeof(bad), 0))
+	REFUSED(EINVAL, BAD_ENTRY(node = SW(6)));
+	REFUSED(EINVAL, BAD_ENTRY(node = 0));
+	REFUSED(EINVAL, BAD_ENTRY(dest = 8));
+	REFUSED(EINVAL, BAD_ENTRY(egress = 6));
+	REFUSED(EINVAL, BAD_ENTRY(mask = 3));
+	REFUSED(EINVAL, BAD_ENTRY(mask = 2));
+	REFUSED(EINVAL, BAD_ENTRY(mask = 1ULL << 63 | 1));
+	REFUSED(EINVAL, BAD_ENTRY(pad = 1));
+	EXPECT_EQ(generation, vft_domain_get(&self->dom, VFAB_A_GENERATION));
+	EXPECT_EQ(56, reached(&s));
+}
+
 static void take_counts(const struct vft_msg *msg, void *arg)
 {
 	if (msg->a[VFAB_A_PATH_COUNTS])

@@ -444,25 +444,36 @@ int client_tables(struct client *c, struct fabric *f)
 	return dump(c, VFAB_CMD_ROUTE_GET, take_entry, begin_tables, f);
 }
 
+/* All that client_set() has put aside, in one step */
+int client_flush(struct client *c)
+{
+	size_t bytes = c->nbatch * sizeof(*c->batch);
+	struct nl_msg *msg;
+
+	if (!c->nbatch)
+		return 0;
+	msg = nlmsg_alloc_size(NLMSG_HDRLEN + GENL_HDRLEN + 2 * NLA_HDRLEN + 64 + bytes);
+	c->nbatch = 0;
+	c->requests++;
+	if (msg && genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, c->family, 0, 0,
+			       VFAB_CMD_ROUTE_SET, VFAB_GENL_VERSION)) {
+		nla_put_u32(msg, VFAB_A_DOMAIN, c->domain);
+		nla_put(msg, VFAB_A_ENTRIES, bytes, c->batch);
+	}
+	return ask(c, msg, NULL, NULL);
+}
+
+/* Set an entry, at the latest by client_flush(), and in the order of the calls. */
 int client_set(struct client *c, const struct fabric *f, u32 router, u32 dest,
 	       struct entry e)
 {
-	struct nl_msg *msg = request(c, VFAB_CMD_ROUTE_SET, 0);
 	u32 v = vf_router_vertex(&f->topo, router);
 
-	if (msg) {
-		nla_put_u32(msg, VFAB_A_DOMAIN, c->domain);
-		nla_put_u32(msg, v < f->topo.world ? VFAB_A_RANK : VFAB_A_SWITCH,
-			    v < f->topo.world ? v : v - f->topo.world);
-		nla_put_u32(msg, VFAB_A_DEST, dest);
-		if (e.mask)
-			nla_put_u32(msg, VFAB_A_EGRESS, e.base);
-		else
-			nla_put_flag(msg, VFAB_A_DROP);
-		if (e.mask > 1)
-			nla_put_u64(msg, VFAB_A_EGRESS_MASK, e.mask);
-	}
-	return ask(c, msg, NULL, NULL);
+	c->batch[c->nbatch++] = (struct vfab_entry_spec){
+		.node = v < f->topo.world ? v : VFAB_SPEC_SWITCH | (v - f->topo.world),
+		.dest = dest, .egress = e.mask ? e.base : 0, .mask = e.mask,
+	};
+	return c->nbatch < BATCH ? 0 : client_flush(c);
 }
 
 /* --- The manager itself ------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 
 #define NAME_LEN 32
 #define NOTE_LEN 64
+#define BATCH 2000	/* entries of a request */
 
 /**
  * struct domain - what domain-get says
@@ -34,6 +35,8 @@ struct domain {
  * @gone: the domain was deleted
  * @overruns: how often events were lost
  * @known: the generation up to which events are no news
+ * @batch: entries that are set by the next request, @nbatch of them
+ * @requests: that have set entries
  */
 struct client {
 	struct nl_sock *sock, *events;
@@ -45,6 +48,8 @@ struct client {
 	bool news, gone;
 	u32 overruns;
 	u64 known;
+	struct vfab_entry_spec batch[BATCH];
+	u32 nbatch, requests;
 	int (*handle)(struct client *c, struct nlattr **attrs, void *data);
 	void *data;
 };
@@ -62,6 +67,7 @@ int client_links(struct client *c, struct fabric *f);
 int client_tables(struct client *c, struct fabric *f);
 int client_set(struct client *c, const struct fabric *f, u32 router, u32 dest,
 	       struct entry e);
+int client_flush(struct client *c);
 int client_beat(struct client *c, u32 timeout_ms, const char *note);
 int client_goodbye(struct client *c);
 int client_events(struct client *c);

@@ -296,7 +296,8 @@ int loop_check(struct fabric *f, const struct engine *e, u32 vcs)
 		loop_free(&l);
 		return fabric_fail(f, ret, "out of memory");
 	}
-	for (dest = 0; dest < t->world; dest++)
+	/* Where no link joins two that pass something on, nobody waits */
+	for (dest = 0; l.first[t->world + t->switches] && dest < t->world; dest++)
 		add_waits(&l, e, dest);
 	for (i = 0; i < l.first[t->world + t->switches] * vcs && c == VF_NONE; i++)
 		if (l.color[l.ports[i / vcs] * vcs + i % vcs] == NEW)

@@ -363,6 +363,7 @@ static int look(void)
 	int ret;
 
 	mgr.writes = 0;
+	mgr.client.requests = 0;
 	mgr.client.news = false;
 	ret = client_look(&mgr.client, &d);
 	if (!ret)
@@ -396,11 +397,14 @@ static int look(void)
 		ret = 0;
 	} else {
 		ret = plan_run(f, write_entry, NULL);
+		if (!ret)
+			ret = client_flush(&mgr.client);
 		if (ret && ret != -ECANCELED)
 			say("%s", mgr.client.why);
+		mgr.client.nbatch = 0;
 		/* If nobody else changed anything, all events so far are of this */
 		if (!ret && mgr.writes && !client_look(&mgr.client, &d) &&
-		    d.generation == mgr.client.known + mgr.writes)
+		    d.generation == mgr.client.known + mgr.client.requests)
 			mgr.client.known = d.generation;
 	}
 	if (mgr.verbose && mgr.client.overruns)

@@ -64,7 +64,11 @@ static bool grow(const struct fabric *f, u32 router, size_t i, struct entry *e)
 /**
  * plan_run - make the tables that @f has those that are wanted
  * @f: changed as it goes: an entry that was written is one that it has
- * @write: sets one entry; what it returns, if not 0, ends it all
+ * @write: sets one entry, at once or with those that follow; what it returns, if
+ *	not 0, ends it all
+ *
+ * Destination by destination: the kernel compiles each one once for what it gets
+ * in one request.
  */
 int plan_run(struct fabric *f, plan_write write, void *data)
 {
@@ -75,8 +79,8 @@ int plan_run(struct fabric *f, plan_write write, void *data)
 	int ret;
 
 	for (round = 0; round < 2; round++)
-		for (r = 0; r < t->routers; r++)
-			for (dest = 0; dest < t->world; dest++) {
+		for (dest = 0; dest < t->world; dest++)
+			for (r = 0; r < t->routers; r++) {
 				i = entry_index(f, r, dest);
 				next = entry_wanted(f, i);
 				if (entry_same(entry_has(f, i), next) ||

@@ -522,4 +522,20 @@ struct vfab_link_spec {
 	__u32 latency;
 };
 
+/**
+ * struct vfab_entry_spec - an entry of a routing table, for route-set
+ * @node:	whose table: VFAB_SPEC_SWITCH | a switch's index, or a rank
+ * @dest:	destination rank
+ * @egress:	the port of the lowest bit of @mask
+ * @pad:	0
+ * @mask:	its ports: bit i is port egress + i; 0: there is no entry
+ */
+struct vfab_entry_spec {
+	__u16 node;
+	__u16 dest;
+	__u16 egress;
+	__u16 pad;
+	__u64 mask;
+};
+
 #endif
