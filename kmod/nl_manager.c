@@ -16,6 +16,8 @@ int vfabric_nl_manager_heartbeat_doit(struct sk_buff *skb, struct genl_info *inf
 	if (GENL_REQ_ATTR_CHECK(info, VFAB_A_MANAGER_TIMEOUT)) {
 		ret = vf_nl_refuse(info, -1, -EINVAL,
 				   "give manager-timeout: after how long a silence it is lost");
+	} else if (vf_fault_stalled(dom)) {
+		ret = 0;	/* a fault: nobody hears it */
 	} else {
 		ret = vf_manager_beat(dom, info->snd_portid,
 				      nla_get_u32(info->attrs[VFAB_A_MANAGER_TIMEOUT]),

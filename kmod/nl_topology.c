@@ -771,9 +771,9 @@ static int vf_nl_set_list(struct genl_info *info, struct vf_domain *dom,
 	}
 	for (i = 0; i < n; i++) {
 		e = vf_nl_entry(a, i);
+		vf_change_dest(dom, e.dest, dests);
 		vf_topo_set_entry(&dom->topo, vf_entry_router(&dom->topo, &e), e.dest,
 				  e.mask ? e.egress : 0, e.mask);
-		__set_bit(e.dest, dests);
 	}
 	return 0;
 }
@@ -790,6 +790,11 @@ int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
+	if (vf_fault_stalled(dom)) {
+		ret = vf_nl_refuse(info, -1, -EAGAIN,
+				   "the fabric manager is stalled: routing tables cannot be changed now, try again later");
+		goto unlock;
+	}
 	if (info->attrs[VFAB_A_ENTRIES]) {
 		ret = vf_nl_set_list(info, dom, dests);
 		if (!ret)
@@ -797,9 +802,6 @@ int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info)
 		goto unlock;
 	}
 	ret = vf_nl_dest(info, dom, &dest);
-	if (!ret && vf_fault_stalled(dom))
-		ret = vf_nl_refuse(info, -1, -EAGAIN,
-				   "the fabric manager is stalled: routing tables cannot be changed now, try again later");
 	if (!ret && (info->attrs[VFAB_A_SWITCH] || info->attrs[VFAB_A_RANK]))
 		ret = vf_nl_router(info, dom, &router);
 	if (!ret)

@@ -170,6 +170,28 @@ TEST_F(manager, silence_is_loss_and_may_end)
 }
 
 /* Killed, it is lost long before its timeout is over. */
+/* It beats, but a fault has it stalled. */
+TEST_F(manager, stalled_is_lost)
+{
+	struct vft_nl *nl = vft_nl();
+	struct vft_req req;
+
+	ASSERT_EQ(0, beat(&self->dom, &self->mine, TIMEOUT, NULL));
+	vft_req(&req, nl, VFAB_CMD_FAULT_CREATE, 0);
+	vft_put_u32(&req, VFAB_A_DOMAIN, self->dom.id);
+	vft_put_u32(&req, VFAB_A_FAULT_KIND, VFAB_FAULT_MANAGER_STALL);
+	ASSERT_EQ(0, vft_call(nl, &req, NULL, NULL));
+	EXPECT_EQ(true, vft_until(5000, !beat(&self->dom, &self->mine, TIMEOUT, NULL) &&
+					state(&self->dom) == VFAB_MANAGER_LOST));
+	vft_req(&req, nl, VFAB_CMD_FAULT_DELETE, 0);
+	vft_put_u32(&req, VFAB_A_DOMAIN, self->dom.id);
+	vft_put_u32(&req, VFAB_A_FAULT_ID, 1);
+	EXPECT_EQ(0, vft_call(nl, &req, NULL, NULL));
+	EXPECT_EQ(0, beat(&self->dom, &self->mine, TIMEOUT, NULL));
+	EXPECT_EQ(VFAB_MANAGER_ALIVE, state(&self->dom));
+	EXPECT_EQ(0, goodbye(&self->dom, &self->mine));
+}
+
 TEST_F(manager, killed_is_lost_at_once)
 {
 	_Atomic int *ready = vft_shared(sizeof(*ready));
