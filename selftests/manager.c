@@ -181,8 +181,9 @@ TEST_F(manager, stalled_is_lost)
 	vft_put_u32(&req, VFAB_A_DOMAIN, self->dom.id);
 	vft_put_u32(&req, VFAB_A_FAULT_KIND, VFAB_FAULT_MANAGER_STALL);
 	ASSERT_EQ(0, vft_call(nl, &req, NULL, NULL));
-	EXPECT_EQ(true, vft_until(5000, !beat(&self->dom, &self->mine, TIMEOUT, NULL) &&
-					state(&self->dom) == VFAB_MANAGER_LOST));
+	EXPECT_EQ(true, vft_until(5000, beat(&self->dom, &self->mine, TIMEOUT, NULL) ||
+				  state(&self->dom) == VFAB_MANAGER_LOST));
+	EXPECT_EQ(VFAB_MANAGER_LOST, state(&self->dom));
 	vft_req(&req, nl, VFAB_CMD_FAULT_DELETE, 0);
 	vft_put_u32(&req, VFAB_A_DOMAIN, self->dom.id);
 	vft_put_u32(&req, VFAB_A_FAULT_ID, 1);
