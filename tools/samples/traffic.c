@@ -35,18 +35,21 @@ static uint64_t word(uint32_t rank, unsigned long op, size_t i)
 	return (uint64_t)(rank + 1) << 48 | (uint64_t)(op + 1) << 16 | (i & 0xffff);
 }
 
-/* Message @op has arrived when its last word has. Returns how many words are wrong. */
+/*
+ * A copy's words arrive in any order: each of them is waited for. Returns how many
+ * did not come.
+ */
 static unsigned long take(const volatile uint64_t *slot, uint32_t from, unsigned long op,
 			  size_t words)
 {
-	unsigned long wrong = 0, tries;
+	unsigned long wrong = 0, tries = 0;
 	size_t i;
 
-	for (tries = 0; tries < 100000 && slot[words - 1] != word(from, op, words - 1); tries++)
-		usleep(100);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	for (i = 0; i < words; i++)
+	for (i = 0; i < words; i++) {
+		while (slot[i] != word(from, op, i) && tries++ < 100000)
+			usleep(100);
 		wrong += slot[i] != word(from, op, i);
+	}
 	return wrong;
 }
 
