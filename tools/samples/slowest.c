@@ -11,8 +11,8 @@
  * one, while nobody else transfers, and tells all of them; of each, the better one
  * of two counts, as a busy machine may hold one up. A rank all of whose transfers,
  * both ways, take three times as long as those of the fastest quarter is slow. It
- * prints a line per round, with the time of an all-reduce relative to the first
- * round ("dragged" from twice that time on), and stops after so many rounds.
+ * prints a line per round, with the time of an all-reduce relative to the fastest
+ * round so far ("dragged" from twice that time on), and stops after so many rounds.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -86,6 +86,25 @@ static int measure(struct vfab_ep *ep, struct vfab_comm *comm)
 	return ret;
 }
 
+/* The better one of two */
+static int time_allreduce(struct vfab_comm *comm, uint64_t *time)
+{
+	static float in[COUNT], out[COUNT];
+	uint64_t start, took_now;
+	int ret = 0, tries;
+
+	for (tries = 0; tries < 2 && !ret; tries++) {
+		ret = vfab_barrier(comm);
+		start = now();
+		if (!ret)
+			ret = vfab_allreduce(comm, in, out, COUNT, VFAB_F32, VFAB_SUM);
+		took_now = now() - start;
+		if (!tries || took_now < *time)
+			*time = took_now;
+	}
+	return ret;
+}
+
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -127,8 +146,7 @@ static int slow_rank(void)
 int main(int argc, char **argv)
 {
 	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 10, round;
-	static float in[COUNT], out[COUNT];
-	uint64_t start, time, first = 0;
+	uint64_t time, fastest = 0;
 	struct vfab_comm *comm;
 	struct vfab_ep *ep;
 	uint32_t self;
@@ -146,22 +164,19 @@ int main(int argc, char **argv)
 	if (!ret)
 		ret = map_all(ep);
 	if (!ret)	/* not measured: the first one is never like the others */
-		ret = vfab_allreduce(comm, in, out, COUNT, VFAB_F32, VFAB_SUM);
+		ret = time_allreduce(comm, &time);
 	for (round = 0; !ret && round < rounds; round++) {
-		ret = vfab_barrier(comm);
-		start = now();
-		if (!ret)
-			ret = vfab_allreduce(comm, in, out, COUNT, VFAB_F32, VFAB_SUM);
-		time = now() - start;
-		if (!round)
-			first = time;
+		ret = time_allreduce(comm, &time);
+		if (!ret && (!round || time < fastest))
+			fastest = time;
 		if (!ret)
 			ret = measure(ep, comm);
 		if (ret)
 			break;
 		slow = slow_rank();
 		printf("round %lu all-reduce %lu%%%s slow ", round,
-		       (unsigned long)(100 * time / first), time >= 2 * first ? " dragged" : "");
+		       (unsigned long)(100 * time / fastest),
+		       time >= 2 * fastest ? " dragged" : "");
 		printf(slow < 0 ? "none\n" : "rank %d\n", slow);
 	}
 	if (ret)
