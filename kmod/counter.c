@@ -101,7 +101,7 @@ static void vf_count_port(void *arg, u32 port, u64 bytes)
 static void vf_count_moved(struct vf_domain *dom, u32 who, u32 src, u32 dst, u64 bytes,
 			   u64 ops)
 {
-	bool apart = vf_apart(dom, src, dst);
+	bool apart = !vf_joined(dom, src, dst);
 
 	if (!apart || who == src) {
 		dom->counts[src].xmit_bytes += bytes;

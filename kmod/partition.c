@@ -246,6 +246,7 @@ void vf_partition_park(struct vf_domain *dom, const unsigned long *ranks, bool p
 	unsigned int rank;
 
 	lockdep_assert_held(&dom->lock);
+	vf_counts_fold(dom, ranks);
 	for_each_set_bit(rank, ranks, dom->topo.world)
 		WRITE_ONCE(dom->eps[rank].parked, parked);
 	vf_change_routes(chg, ranks);
