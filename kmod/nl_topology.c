@@ -751,6 +751,7 @@ static int vf_nl_set_list(struct genl_info *info, struct vf_domain *dom,
 {
 	struct nlattr *a = info->attrs[VFAB_A_ENTRIES];
 	u32 i, n = nla_len(a) / sizeof(struct vfab_entry_spec);
+	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
 	struct vfab_entry_spec e;
 	const char *wrong;
 
@@ -768,10 +769,13 @@ static int vf_nl_set_list(struct genl_info *info, struct vf_domain *dom,
 		wrong = vf_entry_wrong(&dom->topo, &e);
 		if (wrong)
 			return vf_nl_refuse(info, VFAB_A_ENTRIES, -EINVAL, wrong);
+		__set_bit(e.dest, ranks);
 	}
+	/* Before the first one changes, and once for each destination */
+	for_each_set_bit(i, ranks, dom->topo.world)
+		vf_change_dest(dom, i, dests);
 	for (i = 0; i < n; i++) {
 		e = vf_nl_entry(a, i);
-		vf_change_dest(dom, e.dest, dests);
 		vf_topo_set_entry(&dom->topo, vf_entry_router(&dom->topo, &e), e.dest,
 				  e.mask ? e.egress : 0, e.mask);
 	}
