@@ -8,6 +8,7 @@
 #	scripts/vm run --kernel 6.1 --timeout 400 -- selftests/run.sh
 #	scripts/vm run -- selftests/run.sh loss map      # only these programs
 #	scripts/vm run -- selftests/run.sh ctl           # only the tests of vfabctl
+#	scripts/vm run -- selftests/run.sh -storm -loss  # all but these
 #
 # It loads $VFABRIC_KO, runs each program in build/selftests, each script in
 # selftests/ctl and the library's tests (lib), and unloads the module. What test NAME prints goes to
@@ -98,18 +99,25 @@ run() {
 	left_clean "$name"
 }
 
-# wanted NAME: is it among those asked for, or were none
+# wanted NAME [GROUP]: is it not left out, and among those asked for, or were none
 wanted() {
 	local w
 
+	[[ " $without " != *" $1 "* ]] || return 1
 	[ ${#only[@]} != 0 ] || return 0
 	for w in "${only[@]}"; do
-		[ "$w" != "$1" ] || return 0
+		[ "$w" != "$1" ] && [ "$w" != "${2:-}" ] || return 0
 	done
 	return 1
 }
 
-only=("$@")
+only=() without=
+for word; do
+	case $word in
+	-*)	without="$without ${word#-}" ;;
+	*)	only+=("$word") ;;
+	esac
+done
 echo "TAP version 13" >"$out/run.log"
 echo "# condition: kernel=$(uname -r) arch=$(uname -m)" >>"$out/run.log"
 
@@ -137,7 +145,7 @@ for script in "$here"/ctl/*.sh; do
 	*-host.sh) continue ;;
 	esac
 	[ -x "$script" ] || continue
-	wanted "$name" || wanted ctl || continue
+	wanted "$name" ctl || continue
 	run "$name" "$script"
 done
 # library: libvfab with several ranks, in a domain of its own

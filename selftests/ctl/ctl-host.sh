@@ -156,7 +156,7 @@ try "create: a long name" 2 'letter or digit and up to 31 more' \
 try "create: a name that looks like an id" 2 'kept for domain ids' domain create dom7 --size 8
 try "create: a number as a name" 2 'kept for domain ids' domain create 7 --size 8
 try "set: nothing" 2 'nothing to set' domain set d1
-try "domain wait: state" 2 '"gone" is not ready, attached=N or deleted' domain wait d1 --for gone
+try "domain wait: state" 2 '"gone" is not ready, managed, attached=N or deleted' domain wait d1 --for gone
 try "wait: number" 2 'endpoints 1025 is above the limit 1024' wait d1 --for attached=1025
 try "wait: timeout" 2 'timeout "soon" is not a number of seconds' wait d1 --timeout soon
 try "wait: timeout too fine" 2 'not a number of seconds' wait d1 --timeout 0.0001
