@@ -83,7 +83,8 @@ check "monitor: ends when its output is lost" [ $? = 2 ]
 check "monitor: says so" grep -q '^vfabctl: cannot write the output' "$err"
 
 default=$(cat /proc/sys/net/core/rmem_default)
-echo 2304 >/proc/sys/net/core/rmem_default
+# room for one answer and its acknowledgement, not for ten events
+echo 4608 >/proc/sys/net/core/rmem_default
 listen -j monitor --timeout 100
 kill -STOP "$monitor"
 for i in 1 2 3 4 5 6 7 8 9 10; do
