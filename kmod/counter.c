@@ -258,6 +258,9 @@ int vf_counts_map(struct vf_holder *h, struct vfab_counts *a)
 
 	if (a->flags)
 		return -EOPNOTSUPP;
+	/* Who attaches from here on has nothing made: not to be found attached below */
+	if (READ_ONCE(h->state) == VF_HOLDER_NEW)
+		return -ENOTCONN;
 	if (READ_ONCE(h->state) == VF_HOLDER_ATTACHED && !READ_ONCE(h->counts))
 		ret = vf_counts_make(h, &im, &folded);
 	if (!ret)
