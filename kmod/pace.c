@@ -79,7 +79,7 @@ static int vf_pace_route(struct vf_holder *h, struct vfab_pace *a)
 		return 0;
 	}
 	vf_pair_route(dom, src, dst, &r);
-	if (!r.paths)
+	if (!r.rate)	/* no path; we divide by it */
 		return -EHOSTUNREACH;
 	a->bytes = vf_pace_grant(dom, a->bytes, r.rate);
 	p.own = max(h->paced, p.now);

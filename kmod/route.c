@@ -410,7 +410,7 @@ static u32 vf_choose(const struct vf_topo *t, u32 router, u32 dest, u32 *ways, u
 		    !vf_link_carries(t, t->port[p].link))
 			continue;
 		++*ways;
-		*rate += t->link[t->port[p].link].rate_now;
+		*rate = min((u64)*rate + t->link[t->port[p].link].rate_now, (u64)(u32)~0U);
 	}
 	return first + (*ways ? t->via[i] : __ffs64(t->mask[i]));
 }
@@ -458,7 +458,8 @@ static enum vf_verdict vf_walk_from(const struct vf_topo *t, u32 port, u32 dst,
 		port = vf_choose(t, r, dst, &ways, &rate);
 		vf_path_hop(path, v, in, port, ways);
 		vf_path_add(path, ways ? rate : 0, t->switch_latency);
-		if (path->hops >= VF_MAX_HOPS)
+		/* Where there is a way it arrives, but more hops cannot be kept */
+		if (path->hops >= VF_MAX_HOPS && (path->hop || !ways))
 			return VF_HOP_LOOP;
 	}
 }
@@ -472,7 +473,7 @@ static enum vf_verdict vf_walk_from(const struct vf_topo *t, u32 port, u32 dst,
  * @path: its hop is kept; the rest is filled in
  *
  * The verdict is VF_HOP_LIVE exactly for the ports of vf_route_ports(), if
- * there is a way back.
+ * there is a way back, and its hops are not kept or no more than VF_MAX_HOPS.
  */
 void vf_route_walk(const struct vf_topo *t, u32 src, u32 port, u32 dst,
 		   struct vf_path *path)
