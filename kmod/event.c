@@ -19,7 +19,8 @@ void vf_event_stage(struct vf_change *chg, struct vf_holder *h, u32 type,
 	c->windows_revoked += type == VFAB_EVENT_WINDOW_REVOKED;
 	spin_lock(&h->lock);
 	/* None after a gap: the overflow record comes where it is */
-	if (!dropped && !h->ev_overflow && h->ev_staged - h->ev_head < VF_EVENTS) {
+	if (!dropped && !h->ev_overflow && !h->ev_missed &&
+	    h->ev_staged - h->ev_head < VF_EVENTS) {
 		h->events[h->ev_staged++ % VF_EVENTS] = (struct vf_event){
 			.handle = handle,
 			.rank = rank,
@@ -27,7 +28,7 @@ void vf_event_stage(struct vf_change *chg, struct vf_holder *h, u32 type,
 			.reason = reason,
 		};
 	} else {
-		h->ev_overflow = true;
+		h->ev_missed = true;
 		c->events_dropped++;
 	}
 	spin_unlock(&h->lock);
@@ -45,6 +46,9 @@ void vf_event_publish(struct vf_holder *h)
 	h->ev_late = h->state != VF_HOLDER_ENDED && (late || h->ev_late);
 	if (!h->ev_late)
 		h->ev_tail = h->ev_staged;
+	if (h->ev_missed)
+		h->ev_overflow = true;
+	h->ev_missed = false;
 	spin_unlock(&h->lock);
 }
 

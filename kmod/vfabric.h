@@ -433,6 +433,7 @@ struct vf_holder {
 	u32 ev_head, ev_tail;		/* readable: head <= i < tail */
 	u32 ev_staged;			/* pushed, published by vf_change_commit() */
 	u32 ev_stamped;			/* have their loss generation */
+	bool ev_missed;			/* staged: ev_overflow once the change is done */
 	bool ev_overflow;
 	bool ev_late;			/* a fault keeps tail back ... */
 	unsigned long ev_due;		/* ... until then, jiffies */
