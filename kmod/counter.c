@@ -111,8 +111,11 @@ static void vf_count_moved(struct vf_domain *dom, u32 who, u32 src, u32 dst, u64
 		dom->counts[dst].rcv_bytes += bytes;
 		dom->counts[dst].rcv_ops += ops;
 	}
-	if (!apart && bytes)
-		vf_route_flow(&dom->topo, src, dst, bytes, vf_count_port, dom);
+	if (apart || !bytes)
+		return;
+	vf_route_flow(&dom->topo, src, dst, bytes, vf_count_port, dom);
+	/* In a fabric whose tables lead in circles one takes long */
+	cond_resched();
 }
 
 /* What was added to a word since it was folded, if that can be. */

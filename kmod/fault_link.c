@@ -172,6 +172,7 @@ static void vf_swallow(struct vf_fault *f, struct vf_fault_step *s, int delta)
 		t->link[i].hole += delta;
 		holes += !!t->link[i].hole;
 		vf_route_touch_link(t, i, s->swallow);
+		cond_resched();
 	}
 	/* After the arrays that prepare made; pairs with vf_route_holed() */
 	smp_store_release(&t->holes, holes);
