@@ -459,7 +459,8 @@ static enum vf_verdict vf_walk_from(const struct vf_topo *t, u32 port, u32 dst,
 		vf_path_hop(path, v, in, port, ways);
 		vf_path_add(path, ways ? rate : 0, t->switch_latency);
 		/* Where there is a way it arrives, but more hops cannot be kept */
-		if (path->hops >= VF_MAX_HOPS && (path->hop || !ways))
+		if (path->hops >= (path->hop || !ways ? VF_MAX_HOPS :
+				   t->world + t->switches))
 			return VF_HOP_LOOP;
 	}
 }
