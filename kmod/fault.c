@@ -21,6 +21,7 @@
  * so what befalls a rank does not depend on when the others call.
  */
 #include <linux/jiffies.h>
+#include <linux/pid_namespace.h>
 #include <linux/slab.h>
 #include "fault.h"
 
@@ -239,6 +240,7 @@ static void vf_fault_free(struct vf_fault *f)
 {
 	list_del(&f->node);
 	f->dom->nfaults--;
+	put_pid_ns(f->cfg.pidns);
 	kvfree(f->turn);
 	kfree(f);
 }
@@ -394,6 +396,7 @@ struct vf_fault *vf_fault_create(struct vf_domain *dom, const struct vf_fault_co
 	if (!vf_fault_room(dom))
 		goto free;
 
+	get_pid_ns(f->cfg.pidns);
 	f->id = ++dom->fault_id;
 	f->at = jiffies + msecs_to_jiffies(cfg->after);
 	list_add_tail(&f->node, &dom->faults);

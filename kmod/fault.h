@@ -45,6 +45,7 @@ enum vf_fault_param {
  * @rank:	the target, as far as it is named; VF_NONE where it leaves out
  * @all:	all links, or all endpoints
  * @after:	milliseconds
+ * @pidns:	of who asks: whom it does not see is not killed; a fault has a reference
  * @given:	bit per enum vf_fault_param
  * @p:		values of those
  */
@@ -54,6 +55,7 @@ struct vf_fault_config {
 	bool all;
 	u32 seed;
 	u32 after;
+	struct pid_namespace *pidns;
 	u32 given;
 	u32 p[VF_FAULT_PARAMS];
 	uuid_t uuid;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Faults of endpoints: what they are refused, how they are shown, their end. */
 #include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched/signal.h>
 #include "fault.h"
 
@@ -147,7 +148,13 @@ const struct vf_fault_kind vf_fault_quota = {
 
 /* --- Their end ------------------------------------------------------------------------- */
 
-/* End those that are held; global init, should it hold one, lives on. */
+/* As kill() of who asked could: not beyond its pid namespace, and not global init */
+static bool vf_may_kill(const struct vf_fault *f, struct pid *tgid)
+{
+	return pid_nr_ns(tgid, f->cfg.pidns) && pid_nr(tgid) != 1;
+}
+
+/* End those that are held; processes that may not be killed live on. */
 static void vf_peer_kill_start(struct vf_fault *f, struct vf_fault_step *s)
 {
 	struct vf_domain *dom = f->dom;
@@ -160,7 +167,7 @@ static void vf_peer_kill_start(struct vf_fault *f, struct vf_fault_step *s)
 			continue;
 		f->hits++;
 		/* Its exit waits for domain->lock, so it is held until we end it */
-		if (!vf_fault_given(f, VF_P_SPARE) && pid_nr(h->tgid) != 1)
+		if (!vf_fault_given(f, VF_P_SPARE) && vf_may_kill(f, h->tgid))
 			kill_pid(h->tgid, SIGKILL, 1);
 	}
 	vf_holders_evict(dom, f->ranks, VFAB_WHY_EXIT);

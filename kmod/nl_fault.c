@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Netlink: faults. */
+#include <linux/pid_namespace.h>
 #include <linux/random.h>
 #include "fault.h"
 #include "netlink.h"
@@ -328,6 +329,7 @@ int vfabric_nl_fault_create_doit(struct sk_buff *skb, struct genl_info *info)
 	c.seed = info->attrs[VFAB_A_FAULT_SEED] ? nla_get_u32(info->attrs[VFAB_A_FAULT_SEED]) :
 		 get_random_u32();
 	c.after = vf_nl_u32(info, VFAB_A_FAULT_AFTER, 0);
+	c.pidns = task_active_pid_ns(current);
 	f = vf_fault_create(dom, &c);
 	ret = IS_ERR(f) ? vf_nl_fault_refused(info, PTR_ERR(f)) :
 	      vf_nl_reply(skb, info, dom, vf_nl_fill_fault, f->id);
