@@ -9,9 +9,11 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "kselftest_harness.h"
@@ -922,6 +924,48 @@ TEST_F(fault, lost_events_leave_an_overflow)
 	ASSERT_EQ(0, come_and_go(&self->dom, 20));
 	EXPECT_LT(5, hits(&self->dom, id));
 	EXPECT_GT(35, hits(&self->dom, id));
+}
+
+struct freeing {
+	int fd;
+	uint64_t handle;
+};
+
+static void *free_window(void *arg)
+{
+	const struct freeing *f = arg;
+
+	vft_free(f->fd, f->handle);
+	return NULL;
+}
+
+/* What an overflow tells of is over when it can be read */
+TEST_F(fault, an_overflow_comes_after_the_loss)
+{
+	struct freeing f = { .fd = vft_join(&self->dom, 5) };
+	struct vfab_event ev;
+	uint64_t value;
+	pthread_t t;
+	void *map;
+	int i;
+
+	ASSERT_LE(0, f.fd);
+	ASSERT_LT(0, fault(&self->dom, F(EVENT_DROP), A(RANK), 0, 0));
+	for (i = 0; i < 50; i++) {
+		drain(self->fd[0]);
+		ASSERT_EQ(0, vft_alloc(f.fd, VFT_PAGE, 1, VFT_RW, &f.handle));
+		map = vft_import_map(self->fd[0], f.handle, VFT_PAGE, VFT_RW, VFAB_LOSS_SIGBUS);
+		ASSERT_NE(NULL, map);
+		ASSERT_EQ(0, vft_load(map, &value));
+		ASSERT_EQ(0, pthread_create(&t, NULL, free_window, &f));
+		while (read(self->fd[0], &ev, sizeof(ev)) != sizeof(ev))
+			;
+		EXPECT_EQ(VFAB_EVENT_OVERFLOW, ev.type);
+		EXPECT_NE(0, vft_load(map, &value));
+		pthread_join(t, NULL);
+		munmap(map, VFT_PAGE);
+	}
+	close(f.fd);
 }
 
 /* --- Blackholes ---------------------------------------------------------------------------- */

@@ -221,4 +221,53 @@ TEST_F(pace, refusals)
 	EXPECT_IOCTL_FAILS(ENODEV, self->fd[0], VFAB_IOC_PACE, &p);
 }
 
+/* Switches 0 to @n - 1 in a row, by @ways links each; rank 0 at one end, 1 at the other */
+static int row(struct vft_domain *dom, uint32_t n, uint32_t ways, uint32_t rate)
+{
+	static struct vfab_link_spec l[128];
+	struct vft_options opt = { .links = l, .switches = n };
+	uint32_t i, k, links = 0;
+
+	for (i = 0; i + 1 < n; i++)
+		for (k = 0; k < ways; k++)
+			l[links++] = (struct vfab_link_spec){
+				.node = { VFAB_SPEC_SWITCH | i, VFAB_SPEC_SWITCH | (i + 1) },
+				.port = { 64 + k, k }, .rate = rate,
+			};
+	for (i = 0; i < 2; i++)
+		l[links++] = (struct vfab_link_spec){
+			.node = { i, VFAB_SPEC_SWITCH | (i ? n - 1 : 0) },
+			.port = { 0, 128 }, .rate = rate,
+		};
+	opt.nlinks = links;
+	return vft_domain_create(dom, 2, &opt);
+}
+
+/* Longer than a trace keeps, or wider than 32 bits can say: there is a rate */
+TEST(every_route_has_a_rate)
+{
+	const struct { uint32_t n, ways, rate; } rows[] = { { 70, 1, 1000 }, { 2, 64, 1 << 26 } };
+	struct vft_domain dom;
+	struct vfab_peer p;
+	struct asked a;
+	uint32_t i;
+	int fd;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, row(&dom, rows[i].n, rows[i].ways, rows[i].rate));
+		fd = vft_join(&dom, 0);
+		ASSERT_LE(0, fd);
+		vft_peer(vft_view(fd), 1, &p);
+		EXPECT_EQ(1, p.paths);
+		EXPECT_EQ(rows[i].rate, p.rate);
+		ASSERT_EQ(0, shape(&dom, 1));
+		a = ask(fd, 1, 0, MB);
+		EXPECT_EQ(0, a.ret);
+		EXPECT_EQ(MB, a.bytes);
+		EXPECT_LE(a.before + MB * 1000 / rows[i].rate, a.at);
+		close(fd);
+		EXPECT_EQ(0, vft_domain_delete(&dom, true));
+	}
+}
+
 TEST_HARNESS_MAIN
