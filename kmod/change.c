@@ -484,6 +484,7 @@ void vf_change_link(struct vf_domain *dom, u32 link, unsigned long *dests)
 	vf_route_touch_link(&dom->topo, link, ranks);
 	vf_change_concerns(dom, ranks, dests);
 	__set_bit(link, dom->touched);
+	vf_pace_forget(dom, link);
 	/* There may be 65536 of them, for each of 64 faults */
 	cond_resched();
 }

@@ -11,8 +11,10 @@
  *
  * Nobody waits in here: the answer is a time. Reservations are bounded, so that
  * a link that many share is not taken away from them: one call reserves
- * VF_PACE_ONCE at most, and an endpoint that is VF_PACE_AHEAD of the clock
- * nothing.
+ * VF_PACE_ONCE at most by the rate of its route, and an endpoint that is
+ * VF_PACE_AHEAD of the clock nothing. A link of the route may be much slower than
+ * the route: no link is reserved beyond VF_PACE_MOST, and a link that changes is
+ * free at once.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -21,6 +23,7 @@
 
 #define VF_PACE_ONCE	(NSEC_PER_SEC / 10)
 #define VF_PACE_AHEAD	(10 * NSEC_PER_SEC)
+#define VF_PACE_MOST	(120 * NSEC_PER_SEC)
 #define VF_PACE_LEAST	64	/* bytes that a call reserves however long they take */
 
 /* Nanoseconds that bytes take at a rate of 10^6 bytes per second */
@@ -61,7 +64,8 @@ static void vf_pace_port(void *arg, u32 port, u64 bytes)
 	/* What waits for the endpoint's own is not held up by others */
 	if (start > p->own)
 		dom->port_moved[port].xmit_wait += start - p->own;
-	dom->busy[port] = start + vf_pace_ns(dom, bytes, rate);
+	dom->busy[port] = min(start + vf_pace_ns(dom, bytes, rate),
+			      p->now + VF_PACE_MOST);
 	p->end = max(p->end, dom->busy[port]);
 }
 
@@ -85,7 +89,7 @@ static int vf_pace_route(struct vf_holder *h, struct vfab_pace *a)
 	p.own = max(h->paced, p.now);
 	p.end = p.now + vf_pace_ns(dom, a->bytes, r.rate);
 	vf_route_flow(&dom->topo, src, dst, a->bytes, vf_pace_port, &p);
-	h->paced = max(h->paced, p.end);
+	h->paced = clamp(p.end, h->paced, p.now + VF_PACE_AHEAD + VF_PACE_ONCE);
 	a->at = p.end + (u64)r.latency * dom->shape_scale;
 	return 0;
 }
@@ -114,6 +118,18 @@ int vf_pace(struct vf_holder *h, struct vfab_pace *a)
 		ret = vf_pace_route(h, a);
 	mutex_unlock(&h->dom->lock);
 	return ret;
+}
+
+/* A link is about to change: what was reserved on it was so at another rate. */
+void vf_pace_forget(struct vf_domain *dom, u32 link)
+{
+	const struct vf_link *l = &dom->topo.link[link];
+
+	lockdep_assert_held(&dom->lock);
+	if (dom->busy) {
+		dom->busy[l->end[0]] = 0;
+		dom->busy[l->end[1]] = 0;
+	}
 }
 
 /**

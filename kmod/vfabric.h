@@ -607,6 +607,7 @@ void vf_counter_refused(struct vf_holder *h, int err);
 /* pace.c */
 int vf_pace(struct vf_holder *h, struct vfab_pace *a);
 int vf_pace_set(struct vf_domain *dom, bool on, u32 scale);
+void vf_pace_forget(struct vf_domain *dom, u32 link);
 
 /* flap.c */
 int vf_flap_start(struct vf_domain *dom, u32 link, u32 period, u32 count);

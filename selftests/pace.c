@@ -270,4 +270,64 @@ TEST(every_route_has_a_rate)
 	}
 }
 
+/* Switch 0 leads to 3 by 1 and by 2 */
+static int diamond(struct vft_domain *dom)
+{
+	static const uint16_t ends[6][4] = {
+		{ 0, VFAB_SPEC_SWITCH, 0, 0 }, { 1, VFAB_SPEC_SWITCH | 3, 0, 0 },
+		{ VFAB_SPEC_SWITCH, VFAB_SPEC_SWITCH | 1, 1, 0 },
+		{ VFAB_SPEC_SWITCH, VFAB_SPEC_SWITCH | 2, 2, 0 },
+		{ VFAB_SPEC_SWITCH | 1, VFAB_SPEC_SWITCH | 3, 1, 1 },
+		{ VFAB_SPEC_SWITCH | 2, VFAB_SPEC_SWITCH | 3, 1, 2 },
+	};
+	struct vfab_link_spec l[6] = { };
+	struct vft_options opt = { .links = l, .nlinks = 6, .switches = 4 };
+	int i;
+
+	for (i = 0; i < 6; i++)
+		l[i] = (struct vfab_link_spec){
+			.node = { ends[i][0], ends[i][1] },
+			.port = { ends[i][2], ends[i][3] }, .rate = 50000,
+		};
+	return vft_domain_create(dom, 2, &opt);
+}
+
+/*
+ * What leaves a switch is spread by the rates of its own ways; one that is slow
+ * further on is not reserved for hours, and is free once it is well again.
+ */
+TEST(a_slow_way_is_not_taken_for_hours)
+{
+	struct vft_domain dom;
+	struct vft_req req;
+	struct asked a;
+	int fd, i;
+
+	ASSERT_EQ(0, diamond(&dom));
+	fd = vft_join(&dom, 0);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, shape(&dom, 1));
+	for (i = 1; i < 3; i++) {
+		vft_link_req(&req, &dom, -1, i, 1);
+		vft_put_u32(&req, VFAB_A_RATE, i == 2 ? 1 : 40000);
+		ASSERT_EQ(0, vft_call(vft_nl(), &req, NULL, NULL));
+	}
+	for (i = 0; i < 1000; i++) {
+		a = ask(fd, 1, 0, 1ULL << 30);
+		ASSERT_EQ(0, a.ret);
+		EXPECT_GT(a.after + 121 * VFT_SEC, a.at);
+	}
+	for (i = 1; i < 3; i++) {
+		vft_link_req(&req, &dom, -1, i, 1);
+		vft_put_flag(&req, VFAB_A_RESTORE);
+		ASSERT_EQ(0, vft_call(vft_nl(), &req, NULL, NULL));
+	}
+	close(fd);
+	fd = vft_join(&dom, 0);
+	a = ask(fd, 1, 0, MB);
+	EXPECT_GT(a.after + 15 * VFT_SEC, a.at);
+	close(fd);
+	EXPECT_EQ(0, vft_domain_delete(&dom, true));
+}
+
 TEST_HARNESS_MAIN
