@@ -83,7 +83,9 @@ vfabctl domain create d2 --size 2 --planes 1 >/dev/null
 try "prometheus: all domains" 0 'vfabric_domain_endpoints{domain="d2",' export --format prometheus
 cp "$out" "$tmp/prom"
 check "prometheus: of all, too" sh -c '"$1" <"$2"' - "$here/prom-check" "$tmp/prom"
-echo "vfabric_domain_endpoints domain=d1 8" | samples "prometheus: one of two"
+samples "prometheus: one of two" <<EOF
+vfabric_domain_endpoints domain=d1 8
+EOF
 vfabctl domain delete d2
 try "prometheus: unknown domain" 1 'no such domain' export --format prometheus nobody
 try "prometheus: a node" 2 'not an address of this kind' export --format prometheus d1/node0
@@ -197,7 +199,9 @@ check "no file is left open" until_true 5 few_fds "$before"
 vfabctl link set d1/ep5/p1 up >/dev/null
 sleep 1.1
 pester "$port" get /metrics >"$tmp/prom"
-echo "vfabric_link_up rank=5,port=1 1" | samples "a page is at most a second old"
+samples "a page is at most a second old" <<EOF
+vfabric_link_up rank=5,port=1 1
+EOF
 vfabctl domain create d2 --size 2 >/dev/null
 pester "$port" get /metrics >"$tmp/prom"
 check "other domains are not in it" sh -c '! grep -q d2 "$1"' - "$tmp/prom"
