@@ -67,11 +67,8 @@ static size_t share_of_each(const struct vfab_comm *c, size_t len)
 	return ((len + c->size - 1) / c->size + 63) & ~(size_t)63;
 }
 
-static size_t share(const struct vfab_comm *c, uint32_t i, size_t len,
-		    size_t *from)
+static size_t share(uint32_t i, size_t each, size_t len, size_t *from)
 {
-	size_t each = share_of_each(c, len);
-
 	*from = each * i < len ? each * i : len;
 	return len - *from < each ? len - *from : each;
 }
@@ -85,13 +82,9 @@ struct reads {
 
 static size_t read_of(const struct reads *r, uint32_t i)
 {
-	size_t from = r->each * i;
+	size_t from;
 
-	if (!r->each)
-		return r->len;
-	if (from >= r->len)
-		return 0;
-	return r->len - from < r->each ? r->len - from : r->each;
+	return r->each ? share(i, r->each, r->len, &from) : r->len;
 }
 
 /* Before it: all of it is on its way at the same time. */
@@ -152,7 +145,7 @@ static int two_shot(struct vfab_comm *c, const struct job *j, char *out,
 	if (ret)
 		return ret;
 	/* Of its own slot, a rank alone reads its share: the result goes there. */
-	n = share(c, c->index, len, &from);
+	n = share(c->index, theirs.each, len, &from);
 	mine.len = n;
 	ret = reads_begin(c, &mine);
 	if (ret)
@@ -167,7 +160,7 @@ static int two_shot(struct vfab_comm *c, const struct job *j, char *out,
 		return ret;
 	for (k = 0; k < c->size; k++) {
 		i = (c->index + k) % c->size;
-		n = share(c, i, len, &from);
+		n = share(i, theirs.each, len, &from);
 		memcpy(out + from, c->peer[i].slot[j->slot] + from, n);
 	}
 	return reads_end(c, &theirs, j->slot);

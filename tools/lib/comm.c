@@ -103,7 +103,7 @@ int comm_check(struct vfab_comm *c, int slot)
 		look(c, slot, &l);
 	}
 	if (vfabi_ended(c->ep)) {
-		vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
+		vfabi_fail_ended();
 		return comm_fail(c, ENODEV, c->ep->info.rank);
 	}
 	/*

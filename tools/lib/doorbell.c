@@ -117,13 +117,6 @@ static void count_stat(uint64_t *stat)
 			 __ATOMIC_RELAXED);
 }
 
-static int lost(const struct vfab_ep *ep, uint32_t rank)
-{
-	return vfabi_fail(EHOSTUNREACH,
-			  "rank %u was lost: see 'vfabctl endpoint show dom%u/ep%u'",
-			  rank, ep->info.domain, rank);
-}
-
 static inline int ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 {
 	struct vfab_ring r = { .rank = rank, .vector = vector };
@@ -167,9 +160,9 @@ static inline int ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 	 * ring itself sleeps: until the route is back, or the view has the loss.
 	 */
 	if (vfabi_ended(ep))
-		return vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
+		return vfabi_fail_ended();
 	if (rank != ep->info.rank && vfabi_lost(ep, rank, losses))
-		return lost(ep, rank);
+		return vfabi_fail_lost(ep, rank);
 	vfabi_add(&ep->counts[rank].rings, 1);
 	return 0;
 }
@@ -191,8 +184,9 @@ static int ring_stop(void *arg)
 	const struct ringing *r = arg;
 
 	if (vfabi_ended(r->ep))
-		return vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
-	return vfabi_lost(r->ep, r->rank, r->losses) ? lost(r->ep, r->rank) : 0;
+		return vfabi_fail_ended();
+	return vfabi_lost(r->ep, r->rank, r->losses) ?
+	       vfabi_fail_lost(r->ep, r->rank) : 0;
 }
 
 static int ring_pace(struct vfab_ep *ep, uint32_t rank)
@@ -361,7 +355,7 @@ int vfab_wait(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
 	case -ETIMEDOUT:
 		return vfabi_fail(ETIMEDOUT, "nobody rang doorbell %u", vector);
 	case -ENODEV:
-		return vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
+		return vfabi_fail_ended();
 	}
 	return ret;
 }

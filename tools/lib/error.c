@@ -80,6 +80,18 @@ const char *vfabi_errno(int err)
 	return strerror(err);
 }
 
+int vfabi_fail_lost(const struct vfab_ep *ep, uint32_t rank)
+{
+	return vfabi_fail(EHOSTUNREACH,
+			  "rank %u was lost: see 'vfabctl endpoint show dom%u/ep%u'",
+			  rank, ep->info.domain, rank);
+}
+
+int vfabi_fail_ended(void)
+{
+	return vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
+}
+
 const char *vfab_strerror(int err)
 {
 	if (err < 0)

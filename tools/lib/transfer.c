@@ -125,16 +125,9 @@ int vfabi_arrive(struct vfabi_pace *p)
 	return p->until ? wait_until(p, p->until) : 0;
 }
 
-static int lost(const struct vfab_ep *ep, uint32_t rank)
-{
-	return vfabi_fail(EHOSTUNREACH,
-			  "rank %u was lost: see 'vfabctl endpoint show dom%u/ep%u'",
-			  rank, ep->info.domain, rank);
-}
-
 static int ended(const struct vfab_ep *ep)
 {
-	return vfabi_ended(ep) ? vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV)) : 0;
+	return vfabi_ended(ep) ? vfabi_fail_ended() : 0;
 }
 
 /*
@@ -191,7 +184,7 @@ static int find(struct vfab_ep *ep, struct vfab_mem *mem, uint64_t *fate)
 	if (!same(ep, mem, fate)) {
 		ret = renew(ep, mem);
 		if (!ret && !same(ep, mem, fate))
-			ret = lost(ep, mem->rank);
+			ret = vfabi_fail_lost(ep, mem->rank);
 	}
 	pthread_mutex_unlock(&ep->renewing);
 	return ret;
@@ -209,7 +202,7 @@ static int found(struct vfab_ep *ep, struct vfab_mem *mem, uint64_t fate)
 	if (ret || mem->rank == ep->info.rank)
 		return ret;
 	if (vfabi_lost(ep, mem->rank, was.losses))
-		return lost(ep, mem->rank);
+		return vfabi_fail_lost(ep, mem->rank);
 	return vfabi_fate(ep, mem->rank).word == fate ? 0 : find(ep, mem, &fate);
 }
 
@@ -255,7 +248,7 @@ static int copy(struct vfab_ep *ep, struct vfab_mem *mem, enum vfabi_way way, vo
 		return ret;
 	ret = vfabi_reserve(&p, mem->rank, way, len);
 	if (ret == -EHOSTUNREACH || ret == -EACCES)
-		ret = lost(ep, mem->rank);
+		ret = vfabi_fail_lost(ep, mem->rank);
 	if (ret)
 		return ret;
 	memcpy(to, from, len);

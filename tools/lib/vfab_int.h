@@ -48,6 +48,10 @@ struct vfab_ep {
 int vfabi_fail(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* The same, with the sentences that several calls have: EHOSTUNREACH, ENODEV. */
+int vfabi_fail_lost(const struct vfab_ep *ep, uint32_t rank);
+int vfabi_fail_ended(void);
+
 /* What the error means whatever it happened to. */
 const char *vfabi_errno(int err);
 

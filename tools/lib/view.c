@@ -59,7 +59,7 @@ int vfab_event(struct vfab_ep *ep, struct vfab_event *event, int64_t timeout)
 		if (n == sizeof(*event))
 			return 0;
 		if (!n)
-			return vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
+			return vfabi_fail_ended();
 		if (errno != EAGAIN)
 			return vfabi_fail(errno, "reading an event: %s",
 					  vfabi_errno(errno));
