@@ -176,6 +176,9 @@ const char *tele_text(const struct tele_addr *addr, char text[TELE_ADDR]);
 const char *tele_uuid(const struct tele_domain *d, char text[37]);
 const char *tele_link_state(uint32_t state);
 const char *tele_link_reason(uint32_t reason);
+/* The words of tele_ep_state() and tele_health(), by number; they end with NULL. */
+extern const char *const tele_ep_states[];
+extern const char *const tele_healths[];
 const char *tele_ep_state(uint32_t state);
 const char *tele_health(uint32_t health);
 

@@ -36,23 +36,23 @@ const char *tele_link_reason(uint32_t reason)
 }
 
 /* Of an endpoint: enum vfabric_fabric_state */
+const char *const tele_ep_states[] = {
+	"NOT_SUPPORTED", "NOT_STARTED", "IN_PROGRESS", "COMPLETED", NULL
+};
+
 const char *tele_ep_state(uint32_t state)
 {
-	static const char *const words[] = {
-		"NOT_SUPPORTED", "NOT_STARTED", "IN_PROGRESS", "COMPLETED",
-	};
-
-	return WORD(words, state);
+	return word(tele_ep_states, 4, state);
 }
 
 /* Of an endpoint: enum vfabric_health */
+const char *const tele_healths[] = {
+	"NOT_SUPPORTED", "HEALTHY", "UNHEALTHY", "LIMITED_CAPACITY", NULL
+};
+
 const char *tele_health(uint32_t health)
 {
-	static const char *const words[] = {
-		"NOT_SUPPORTED", "HEALTHY", "UNHEALTHY", "LIMITED_CAPACITY",
-	};
-
-	return WORD(words, health);
+	return word(tele_healths, 4, health);
 }
 
 /* dom0/ep5/p3; @text, for use in printf() */

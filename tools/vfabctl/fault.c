@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "telemetry.h"
 #include "vfabctl.h"
 
 static const char *const kinds[] = {
@@ -37,14 +38,6 @@ static const char *const takes[] = {
 };
 
 static const char *const phases[] = { "pending", "active", "ended" };
-
-static const char *const states[] = {
-	"NOT_SUPPORTED", "NOT_STARTED", "IN_PROGRESS", "COMPLETED", NULL
-};
-
-static const char *const healths[] = {
-	"NOT_SUPPORTED", "HEALTHY", "UNHEALTHY", "LIMITED_CAPACITY", NULL
-};
 
 /* Those that the kernel takes for fault-errno, and statuses that people met */
 static const struct {
@@ -128,14 +121,14 @@ static void out_flag(struct ctx *c, const struct vfab_nl_msg *msg, uint16_t attr
 static void out_lies(struct ctx *c, const struct vfab_nl_msg *msg)
 {
 	if (has(msg, VFAB_A_FABRIC_STATE))
-		out_str(c, "state", "state", WORD(states, get32(msg, VFAB_A_FABRIC_STATE)));
+		out_str(c, "state", "state", tele_ep_state(get32(msg, VFAB_A_FABRIC_STATE)));
 	if (has(msg, VFAB_A_STATUS))
 		out_str(c, "status", "status", (int32_t)get32(msg, VFAB_A_STATUS) ?
 			errno_name(-(int32_t)get32(msg, VFAB_A_STATUS)) : "0");
 	out_uuid(c, "uuid", "uuid", vfab_nl_attr(msg, VFAB_A_UUID));
 	out_number(c, msg, VFAB_A_CLIQUE, "clique", "clique");
 	if (has(msg, VFAB_A_HEALTH))
-		out_str(c, "health", "health", WORD(healths, get32(msg, VFAB_A_HEALTH)));
+		out_str(c, "health", "health", tele_health(get32(msg, VFAB_A_HEALTH)));
 }
 
 /* What breaks, and whether it does now */
@@ -312,7 +305,8 @@ static void put_lies(struct ctx *c, struct nlmsghdr *req, const struct wishes *w
 	uint8_t uuid[16];
 
 	if (w->state)
-		mnl_attr_put_u32(req, VFAB_A_FABRIC_STATE, arg_nvml(c, "state", w->state, states));
+		mnl_attr_put_u32(req, VFAB_A_FABRIC_STATE,
+				 arg_nvml(c, "state", w->state, tele_ep_states));
 	if (w->status)
 		mnl_attr_put_u32(req, VFAB_A_STATUS, -arg_errno(c, "status", w->status));
 	if (w->uuid && !strcmp(w->uuid, "0")) {
@@ -324,7 +318,8 @@ static void put_lies(struct ctx *c, struct nlmsghdr *req, const struct wishes *w
 	}
 	put_number(c, req, VFAB_A_CLIQUE, "clique", w->clique, 0, UINT32_MAX);
 	if (w->health)
-		mnl_attr_put_u32(req, VFAB_A_HEALTH, arg_nvml(c, "health", w->health, healths));
+		mnl_attr_put_u32(req, VFAB_A_HEALTH,
+				 arg_nvml(c, "health", w->health, tele_healths));
 }
 
 static void put_wishes(struct ctx *c, struct nlmsghdr *req, const struct wishes *w)
