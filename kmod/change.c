@@ -46,7 +46,7 @@ static struct vf_holder *vf_held(struct vf_domain *dom, u32 rank)
 }
 
 /* Is there a partition border between them? It is for good; a route may come back. */
-bool vf_apart(struct vf_domain *dom, u32 a, u32 b)
+static bool vf_apart(struct vf_domain *dom, u32 a, u32 b)
 {
 	return !dom->eps[a].part || dom->eps[a].part != dom->eps[b].part;
 }

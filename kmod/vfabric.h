@@ -588,7 +588,6 @@ void vf_change_holes(struct vf_domain *dom, const unsigned long *dests);
 void vf_settle_work(struct work_struct *work);
 int vf_reach(struct vf_domain *dom, u32 a, u32 b);
 bool vf_joined(const struct vf_domain *dom, u32 a, u32 b);
-bool vf_apart(struct vf_domain *dom, u32 a, u32 b);
 void vf_pair_route(struct vf_domain *dom, u32 a, u32 b, struct vf_route *r);
 bool vf_change_cuts(struct vf_domain *dom, const unsigned long *ranks);
 extern struct srcu_struct vf_srcu;
