@@ -138,33 +138,6 @@ uint64_t vfab_nl_uint(const struct nlattr *attr);
 /* The value of a string attribute; "" if @attr is NULL or no string. */
 const char *vfab_nl_str(const struct nlattr *attr);
 
-/**
- * struct vfab_counter - one of enum vfabric_counter, for people
- * @name: as tools show it, such as port_xmit_bytes
- * @unit: of its value, in the plural
- * @moved_by: the event that moves it
- * @infiniband: the counter of an InfiniBand port that is like it, or NULL
- * @dcgm: the field of NVIDIA's DCGM that is like it, or NULL
- * @port: 1 for a port's, 0 for an endpoint's
- */
-struct vfab_counter {
-	const char *name;
-	const char *unit;
-	const char *moved_by;
-	const char *infiniband;
-	const char *dcgm;
-	int port;
-};
-
-/**
- * vfab_counter - what a counter is
- * @id: of enum vfabric_counter, as in VFAB_COUNTER_A_ID
- *
- * NULL for one that this library does not know; all lower numbers are known
- * where one is, so that a loop from 0 to the first NULL meets all.
- */
-const struct vfab_counter *vfab_counter(uint32_t id);
-
 #ifdef __cplusplus
 }
 #endif
