@@ -276,6 +276,8 @@ int exit_status(const struct proc *p);
 
 /* scenario_guard.c */
 int guard_start(const struct scenario *s);
+/* What the domain is called in the run that process @run does; VFAB_NAME_LEN + 1 bytes */
+void domain_name(char *name, pid_t run, const struct domain *d);
 
 /* scenario_verdict.c: whose output is meant, and what came out */
 

@@ -56,6 +56,11 @@ static bool kill_marked(const char *mark)
 	return any;
 }
 
+void domain_name(char *name, pid_t run, const struct domain *d)
+{
+	snprintf(name, VFAB_NAME_LEN + 1, "scn%d-%s", run, d->name.s);
+}
+
 static void clean_up(const struct scenario *s, pid_t run) __attribute__((noreturn));
 
 static void clean_up(const struct scenario *s, pid_t run)
@@ -68,7 +73,7 @@ static void clean_up(const struct scenario *s, pid_t run)
 		usleep(20000);
 	unsetenv("VFAB_SCENARIO");
 	for (i = 0; i < s->ndomains; i++) {
-		snprintf(name, sizeof(name), "scn%d-%s", run, s->domains[i].name.s);
+		domain_name(name, run, &s->domains[i]);
 		if (fork()) {
 			wait(NULL);
 			continue;

@@ -118,6 +118,15 @@ static int run_for_setup(struct run *r, const struct text *t, const char *comman
 	return ret;
 }
 
+static struct addr domain_addr(const struct run *r, uint32_t i)
+{
+	struct addr a = { .kind = ADDR_DOM, .rank = -1, .sw = -1, .port = -1, .part = -1,
+			  .chan = -1, .node = -1 };
+
+	domain_name(a.name, getpid(), &r->s->domains[i]);
+	return a;
+}
+
 struct seen {
 	uint32_t id, world, nodes;
 };
@@ -135,13 +144,11 @@ static int see_domain(const struct vfab_nl_msg *msg, void *data)
 static int create_domain(struct run *r, uint32_t i)
 {
 	const struct domain *d = &r->s->domains[i];
-	struct addr a = { .kind = ADDR_DOM, .rank = -1, .sw = -1, .port = -1, .part = -1,
-			  .chan = -1, .node = -1 };
+	struct addr a = domain_addr(r, i);
 	char command[MAX_SCALAR + 64];
 	struct seen seen = { 0 };
 	int ret;
 
-	snprintf(a.name, sizeof(a.name), "scn%d-%s", getpid(), d->name.s);
 	snprintf(command, sizeof(command), "domain create %s %s", a.name, d->args.s);
 	ret = run_for_setup(r, &d->args, command);
 	if (ret)
@@ -183,7 +190,7 @@ int setup(struct run *r)
 /* Also what a run that is interrupted has left; signals do not stop it. */
 void teardown(struct run *r)
 {
-	char command[64];
+	char command[64], name[VFAB_NAME_LEN + 1];
 	uint32_t i;
 
 	r->crew.deaf = true;
@@ -193,8 +200,8 @@ void teardown(struct run *r)
 		if (is_running(r->crew.procs[i]))
 			kill(-r->crew.procs[i]->pid, SIGKILL);
 	for (i = 0; i < r->created; i++) {
-		snprintf(command, sizeof(command), "domain delete scn%d-%s --force", getpid(),
-			 r->s->domains[i].name.s);
+		domain_name(name, getpid(), &r->s->domains[i]);
+		snprintf(command, sizeof(command), "domain delete %s --force", name);
 		proc_free(run_vfabctl(r, command));
 	}
 	crew_end(&r->crew);
@@ -208,7 +215,7 @@ static uint32_t domain_of(const struct run *r, const char *address)
 	uint32_t i;
 
 	for (i = 0; i < r->created; i++) {
-		snprintf(name, sizeof(name), "scn%d-%s", getpid(), r->s->domains[i].name.s);
+		domain_name(name, getpid(), &r->s->domains[i]);
 		if (strlen(name) == len && !strncmp(name, address, len))
 			return i;
 	}
@@ -259,7 +266,7 @@ static int start_program(struct run *r, const struct program *p, bool fault)
 	const char *why;
 	int ret;
 
-	snprintf(first, sizeof(first), "scn%d-%s", getpid(), r->s->domains[0].name.s);
+	domain_name(first, getpid(), &r->s->domains[0]);
 	job.domain = in && *in ? in : first;
 	job.argv = p->under_test ? r->under_test : NULL;
 	if (!job.argv) {
@@ -356,13 +363,10 @@ static bool never(struct crew *w, void *data)
 static int all_attached(struct run *r, const struct which *which)
 {
 	char *in = vars_expand(&r->vars, which->program->in.s ? which->program->in.s : "");
-	struct addr a = { .kind = ADDR_DOM, .rank = -1, .sw = -1, .port = -1, .part = -1,
-			  .chan = -1, .node = -1 };
+	struct addr a = domain_addr(r, domain_of(r, in ? in : ""));
 	struct held held = { .which = which };
 	uint32_t i, started = 0, running = 0;
 
-	snprintf(a.name, sizeof(a.name), "scn%d-%s", getpid(),
-		 r->s->domains[domain_of(r, in ? in : "")].name.s);
 	free(in);
 	for (i = 0; i < r->crew.n; i++) {
 		started += is_one_of(which, r->crew.procs[i]);
