@@ -158,9 +158,9 @@ try "create: a number as a name" 2 'kept for domain ids' domain create 7 --size 
 try "set: nothing" 2 'nothing to set' domain set d1
 try "domain wait: state" 2 '"gone" is not ready, managed, attached=N or deleted' domain wait d1 --for gone
 try "wait: number" 2 'endpoints 1025 is above the limit 1024' wait d1 --for attached=1025
-try "wait: timeout" 2 'timeout "soon" is not a number of seconds' wait d1 --timeout soon
-try "wait: timeout too fine" 2 'not a number of seconds' wait d1 --timeout 0.0001
-try "wait: timeout too long" 2 'above the limit' wait d1 --timeout 99999999
+try "wait: timeout" 2 'timeout "soon" is not a time' wait d1 --timeout soon
+try "wait: timeout too fine" 2 'is not a time' wait d1 --timeout 0.0001
+try "wait: timeout too long" 2 'up to 24h' wait d1 --timeout 99999999
 
 try "address: not one" 2 'is not an address such as dom0' domain show 'dom0!'
 try "address: empty" 2 'is not an address' domain show ''

@@ -6,7 +6,10 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "duration.h"
 #include "vfabctl.h"
+
+#define MAX_HOURS	24
 
 static const struct opt *find_opt(struct ctx *c, const struct opt *opts,
 				  const char *name, size_t len)
@@ -272,29 +275,16 @@ uint64_t arg_bytes(struct ctx *c, const char *what, const char *text)
 	return v << shift;
 }
 
-/* Seconds with up to three decimals. */
+/* A time, rounded to milliseconds, but not to none. */
 int arg_milliseconds(struct ctx *c, const char *what, const char *text)
 {
-	const char *dot = strchr(text, '.');
-	size_t len = dot ? (size_t)(dot - text) : strlen(text);
-	uint64_t s, ms = 0;
-	size_t decimals;
+	double seconds;
 
-	if (!digits(text, len, 10, &s))
-		goto bad;
-	if (dot) {
-		decimals = strlen(dot + 1);
-		if (decimals > 3 || !digits(dot + 1, decimals, 10, &ms))
-			goto bad;
-		for (; decimals < 3; decimals++)
-			ms *= 10;
-	}
-	if (s > INT_MAX / 1000 - 1)
-		usage(c, "%s %s is above the limit %d", what, text, INT_MAX / 1000 - 1);
-	return s * 1000 + ms;
-bad:
-	usage(c, "%s \"%s\" is not a number of seconds such as 5 or 0.25", what,
-	      escaped(text));
+	if (!parse_seconds(text, MAX_HOURS * 3600.0, &seconds) ||
+	    (seconds > 0 && seconds < 0.0005))
+		usage(c, "%s \"%s\" is not a time such as 2, 0.5s, 200ms or 5m, up to %uh", what,
+		      escaped(text), MAX_HOURS);
+	return seconds * 1000 + 0.5;
 }
 
 uint32_t arg_mode(struct ctx *c, const char *text)

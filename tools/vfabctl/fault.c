@@ -233,28 +233,6 @@ static int delete(struct ctx *c, int argc, char **argv)
 /* --- Creation ------------------------------------------------------------------------ */
 
 /* Times are seconds, or have a unit: 500ms, 2s, 5m, 1h */
-static uint32_t arg_time(struct ctx *c, const char *what, const char *text)
-{
-	static const struct {
-		const char *unit;
-		double ms;
-	} units[] = {
-		{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 },
-	};
-	double value;
-	char *end;
-	size_t i;
-
-	if (strspn(text, "0123456789.") && strspn(text, "0123456789.msh") == strlen(text)) {
-		value = strtod(text, &end);
-		for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-			if (!strcmp(end, units[i].unit) && value * units[i].ms <= 86400000)
-				return value * units[i].ms + 0.5;
-	}
-	usage(c, "%s \"%s\" is not a time such as 2, 0.5s, 200ms or 5m, up to 24h", what,
-	      escaped(text));
-}
-
 static uint32_t arg_errno(struct ctx *c, const char *what, const char *text)
 {
 	size_t i;
@@ -290,7 +268,7 @@ static void put_time(struct ctx *c, struct nlmsghdr *req, uint16_t attr, const c
 		     const char *text)
 {
 	if (text)
-		mnl_attr_put_u32(req, attr, arg_time(c, what, text));
+		mnl_attr_put_u32(req, attr, arg_milliseconds(c, what, text));
 }
 
 static void put_number(struct ctx *c, struct nlmsghdr *req, uint16_t attr, const char *what,

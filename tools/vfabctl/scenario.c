@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "topo.h"
+#include "duration.h"
 #include "vfabctl.h"
 #include "scenario.h"
 
@@ -386,7 +387,7 @@ static int run_one(struct ctx *c, const struct scenario *s, struct run *r)
 	if (s->timeout.s)
 		limit = vars_expand(&r->vars, s->timeout.s);
 	if (limit)
-		parse_seconds(limit, &s_limit);
+		parse_seconds(limit, MAX_SECONDS, &s_limit);
 	free(limit);
 	ret = guard_start(s);
 	if (!ret)

@@ -136,7 +136,6 @@ int scenario_parse(struct scenario *s, const char *file, const void *text, size_
 int scenario_load(struct scenario *s, const char *path, char *err, size_t errlen);
 void scenario_free(struct scenario *s);
 const struct program *find_program(const struct scenario *s, const char *name);
-bool parse_seconds(const char *text, double *seconds);
 bool parse_ranks(const char *text, bool ranks[MAX_WORLD]);
 int parse_signal(const char *text);
 

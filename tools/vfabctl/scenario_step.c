@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "duration.h"
 #include "vfabctl.h"
 #include "scenario.h"
 
@@ -398,8 +399,8 @@ static double time_of(struct run *r, const struct text *t, double otherwise)
 	char *text = t->s ? vars_expand(&r->vars, t->s) : NULL;
 	double seconds = otherwise;
 
-	if (text && !parse_seconds(text, &seconds))
-		complain(r, t, "\"%s\" is no time: it wants seconds such as 0.5 or 200ms", text);
+	if (text && !parse_seconds(text, MAX_SECONDS, &seconds))
+		complain(r, t, "\"%s\" is no time: it wants one such as 0.5, 200ms or 2m", text);
 	free(text);
 	return seconds;
 }

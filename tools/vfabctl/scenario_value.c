@@ -1,22 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Single values of a scenario, as a file has them and as a run uses them. */
 #include <signal.h>
+#include "duration.h"
 #include "scenario_int.h"
-
-/* Seconds as "1.5", "2s" or "200ms". */
-bool parse_seconds(const char *text, double *seconds)
-{
-	char *end;
-
-	if (*text < '0' || *text > '9' || strspn(text, "0123456789.") > 16)
-		return false;
-	*seconds = strtod(text, &end);
-	if (!strcmp(end, "ms"))
-		*seconds /= 1000;
-	else if (*end && strcmp(end, "s"))
-		return false;
-	return end != text && *seconds <= MAX_SECONDS;
-}
 
 /* "0-3,8"; @ranks may be NULL. */
 bool parse_ranks(const char *text, bool ranks[MAX_WORLD])
@@ -106,10 +92,10 @@ int check_time(struct reading *r, const struct text *t, const char *what)
 {
 	double v;
 
-	if (!t->s || strchr(t->s, '$') || parse_seconds(t->s, &v))
+	if (!t->s || strchr(t->s, '$') || parse_seconds(t->s, MAX_SECONDS, &v))
 		return 0;
 	return fail(&r->l, -EINVAL, t->line,
-		    "%s is \"%s\": it wants seconds such as 0.5 or 200ms, up to %u", what,
+		    "%s is \"%s\": it wants a time such as 0.5, 200ms or 2m, up to %u s", what,
 		    quoted(t->s), MAX_SECONDS);
 }
 

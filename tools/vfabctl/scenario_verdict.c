@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include "duration.h"
 #include "vfabctl.h"
 #include "scenario.h"
 
@@ -286,7 +287,7 @@ static bool times(struct judging *j)
 		return false;
 	within = vars_expand(&j->r->vars, j->it->within.s);
 	if (within)
-		parse_seconds(within, &s);
+		parse_seconds(within, MAX_SECONDS, &s);
 	free(within);
 	j->from = j->r->step_at[i];
 	j->to = j->from + s;

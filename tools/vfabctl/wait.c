@@ -18,7 +18,7 @@ const char wait_help[] =
 	"  --for managed     its fabric manager is alive (see vfabmgr(8))\n"
 	"  --for attached=N  N or more endpoints are held; with 0, none is\n"
 	"  --for deleted     there is no such domain\n"
-	"  --timeout S       seconds, such as 5 or 0.25 (" DEFAULT_TIMEOUT ")\n"
+	"  --timeout S       a time, such as 5 or 200ms (" DEFAULT_TIMEOUT ")\n"
 	"\n"
 	"Exit status 3 if the time is up before.";
 

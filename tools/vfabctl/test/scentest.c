@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "duration.h"
 #include "topo.h"
+#include "duration.h"
 #include "scenario.h"
 
 static unsigned int count, bad;
@@ -213,14 +215,19 @@ static void split(const char *text, const char *const *want)
 
 static void values(void)
 {
+	static const char *const no_times[] = {
+		"-1", "", "4000", "61m", "nan", "1e3", "1d", "0x10", "1.2.3", ".5", "2 s",
+	};
 	static bool ranks[MAX_WORLD];
 	double s;
+	size_t i;
 
-	result(parse_seconds("0.5", &s) && s == 0.5, "0.5 seconds");
-	result(parse_seconds("200ms", &s) && s > 0.19 && s < 0.21, "200ms");
-	result(parse_seconds("2s", &s) && s == 2, "2s");
-	result(!parse_seconds("-1", &s) && !parse_seconds("1h", &s) && !parse_seconds("", &s) &&
-	       !parse_seconds("4000", &s) && !parse_seconds("nan", &s), "no times");
+	result(parse_seconds("0.5", 3600, &s) && s == 0.5, "0.5 seconds");
+	result(parse_seconds("200ms", 3600, &s) && s > 0.19 && s < 0.21, "200ms");
+	result(parse_seconds("2s", 3600, &s) && s == 2, "2s");
+	result(parse_seconds("1h", 3600, &s) && s == 3600, "1h");
+	for (i = 0; i < sizeof(no_times) / sizeof(no_times[0]); i++)
+		result(!parse_seconds(no_times[i], 3600, &s), no_times[i]);
 	result(parse_ranks("0-2,1023", ranks) && ranks[2] && !ranks[3] && ranks[1023], "ranks");
 	result(!parse_ranks("", NULL) && !parse_ranks("1-", NULL) && !parse_ranks("3-1", NULL) &&
 	       !parse_ranks("1024", NULL) && !parse_ranks("1,,2", NULL), "no ranks");
