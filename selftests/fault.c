@@ -642,6 +642,47 @@ TEST_F(fault, a_spared_peer_loses_its_endpoint_only)
 	EXPECT_EQ(SIGKILL, vft_kill(pid));
 }
 
+/* Who kills from within a pid namespace reaches no process outside of it. */
+struct from_pidns {
+	struct vft_domain *dom;
+	int victim, child;
+};
+
+static int kill_from_pidns(void *arg)
+{
+	struct from_pidns *from = arg;
+	uint64_t *handle = vft_shared(sizeof(*handle));
+	pid_t pid;
+
+	vft_nl_reset();
+	from->victim = fault(from->dom, F(PEER_KILL), A(RANK), 5, 0);
+	pid = victim(from->dom, 5, handle);
+	if (pid <= 0 || fault(from->dom, F(PEER_KILL), A(RANK), 5, 0) <= 0)
+		return 1;
+	from->child = vft_wait_pid(pid, 5000);
+	return 0;
+}
+
+TEST_F(fault, a_pid_namespace_kills_only_its_own)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	struct from_pidns *from = vft_shared(sizeof(*from));
+	uint64_t *handle = vft_shared(sizeof(*handle));
+	pid_t pid = victim(&self->dom, 5, handle), child;
+
+	ASSERT_LT(0, pid);
+	from->dom = &self->dom;
+	child = clone(kill_from_pidns, stack + sizeof(stack), CLONE_NEWPID | SIGCHLD, from);
+	ASSERT_LT(0, child);
+	EXPECT_EQ(0, vft_wait_pid(child, 20000));
+	EXPECT_LT(0, from->victim);
+	EXPECT_EQ(SIGKILL, from->child);
+	/* it has lost its endpoint, and lives */
+	EXPECT_EQ(0, vft_endpoint_get(&self->dom, 5, A(HELD)));
+	EXPECT_EQ(-ETIMEDOUT, vft_wait_pid(pid, 0));
+	EXPECT_EQ(SIGKILL, vft_kill(pid));
+}
+
 /* Later, whoever holds it then; and who is not named is one that is held. */
 TEST_F(fault, one_is_killed_later)
 {
