@@ -89,8 +89,9 @@ static int ping_pong(struct bell *b, int kind, double *times, uint64_t n)
 {
 	struct run *r = &b->run;
 	struct vfab_stats was, now;
+	bool first = run_first(r);
+	double t = 0;
 	uint64_t i;
-	double t;
 	int ret = 0;
 
 	vfab_wait_policy(r->ep, kind == SPIN ? -1 : 0, 0);
@@ -101,14 +102,16 @@ static int ping_pong(struct bell *b, int kind, double *times, uint64_t n)
 	ret = vfab_barrier(r->comm);
 	vfab_stats(r->ep, &was);
 	for (i = 0; i < n && !ret; i++) {
-		t = now_ns();
-		if (run_first(r))
+		if (first) {
+			t = now_ns();
 			ret = vfab_ring(r->ep, b->peer, VECTOR);
+		}
 		if (!ret)
 			ret = wait_ring(b, kind);
-		if (!ret && !run_first(r))
+		if (first)
+			times[i] = (now_ns() - t) / 2;
+		else if (!ret)
 			ret = vfab_ring(r->ep, b->peer, VECTOR);
-		times[i] = (now_ns() - t) / 2;
 	}
 	if (ret)
 		return run_failed(r, names[kind], ret);
@@ -160,11 +163,12 @@ static void baseline(struct bell *b, int kind, double *times, uint64_t n,
 	struct words *w = b->words;
 	/* Counted, not read: the other side may have begun already. */
 	uint32_t ping = b->rings[kind], pong = ping;
+	double t = 0;
 	uint64_t i;
-	double t;
 
 	for (i = 0; i < n; i++) {
-		t = now_ns();
+		if (!ponger)
+			t = now_ns();
 		if (kind == FUTEX && ponger) {
 			futex_receive(&w->ping, ping++);
 			futex_send(&w->pong);
