@@ -15,13 +15,13 @@
 
 static u64 *vf_count(struct vf_holder *h, u32 vector)
 {
-	return h->bell->vmem + vector * VFAB_BELL_STRIDE;
+	return h->bells + vector * VFAB_BELL_STRIDE;
 }
 
 /* One more, or one less, reason to be armed. */
 static void vf_arm(struct vf_holder *h, u32 vector, int delta)
 {
-	u64 *word = h->bell->vmem + PAGE_SIZE + vector * VFAB_BELL_STRIDE;
+	u64 *word = h->bells + PAGE_SIZE + vector * VFAB_BELL_STRIDE;
 
 	lockdep_assert_held(&h->wq.lock);
 	h->armed[vector] += delta;
@@ -165,8 +165,9 @@ int vf_doorbell_wait(struct vf_holder *h, struct vfab_wait *a)
 		ret = -ERESTARTSYS;
 		if (signal_pending(current))
 			break;
-		if (!schedule_hrtimeout_range(a->deadline == VFAB_NO_DEADLINE ?
-					      NULL : &deadline, 0, HRTIMER_MODE_ABS))
+		if (a->deadline == VFAB_NO_DEADLINE)
+			schedule();
+		else if (!schedule_hrtimeout_range(&deadline, 0, HRTIMER_MODE_ABS))
 			expired = true;
 		/* Most often this is it: do not queue again before looking */
 		ret = vf_wait_once(h, a, count, loss);

@@ -219,6 +219,7 @@ static int vf_holder_prepare(struct vf_holder *h)
 		h->bell = vf_window_kernel(h, VF_WINDOW_BELL, 2 * PAGE_SIZE);
 	if (!h->events || !h->bell)
 		return -ENOMEM;
+	h->bells = h->bell->vmem;
 	return h->view_import ? 0 : vf_view_create(h);
 }
 
@@ -444,22 +445,6 @@ void vf_holders_evict(struct vf_domain *dom, const unsigned long *ranks, int why
 		n.rank = rank;
 		vf_notify(dom, &n);
 	}
-}
-
-/**
- * vf_same_channel - are two endpoints in one access group of their partition?
- * @a: a holder
- * @b: another one, or the same
- *
- * Those in none meet those in none. A channel is its gate, not its number: who
- * was moved to another partition is not in the channel of the same number
- * there. Gates never change, so no lock is needed and the answer is for good.
- */
-bool vf_same_channel(const struct vf_holder *a, const struct vf_holder *b)
-{
-	return a->gate == b->gate ||
-	       (a->gate->channel == VFAB_CHANNEL_NONE &&
-		b->gate->channel == VFAB_CHANNEL_NONE);
 }
 
 /* Is this the last thread of the process that attached, closing its files? */

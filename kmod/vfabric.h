@@ -407,6 +407,7 @@ struct vf_holder {
 	u32 nimports;
 	struct xarray peers;		/* rank -> struct vf_peer */
 	struct vf_window *bell;
+	void *bells;			/* @bell's pages; set for good by ATTACH */
 	struct vf_import *view_import;
 	struct vfab_view *view;
 	struct vf_import *counts_import;
@@ -565,7 +566,23 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h);
 void vf_holder_drain(struct vf_holder *h);
 void vf_holder_end(struct vf_holder *h, u32 reason);
 void vf_holders_evict(struct vf_domain *dom, const unsigned long *ranks, int why);
-bool vf_same_channel(const struct vf_holder *a, const struct vf_holder *b);
+
+/**
+ * vf_same_channel - are two endpoints in one access group of their partition?
+ * @a: a holder
+ * @b: another one, or the same
+ *
+ * Those in none meet those in none. A channel is its gate, not its number: who
+ * was moved to another partition is not in the channel of the same number
+ * there. Gates never change, so no lock is needed and the answer is for good.
+ */
+static inline bool vf_same_channel(const struct vf_holder *a, const struct vf_holder *b)
+{
+	return a->gate == b->gate ||
+	       (a->gate->channel == VFAB_CHANNEL_NONE &&
+		b->gate->channel == VFAB_CHANNEL_NONE);
+}
+
 int vf_holder_lock(struct vf_holder *h);
 int vf_holder_ride_out(struct vf_holder *h);
 bool vf_holder_exiting(struct vf_holder *h);
