@@ -39,10 +39,10 @@ static bool unprintable(uint32_t code)
 }
 
 /*
- * For a terminal, between quotes: \xNN for each byte that is not printable
- * UTF-8. One of four buffers, so that a few may be used in one printf().
+ * For a terminal: \xNN for each byte that is not printable UTF-8, and \ before
+ * each of @special. One of four buffers, so that a few may be used in one printf().
  */
-const char *escaped(const char *s)
+static const char *escape(const char *s, const char *special)
 {
 	static char bufs[4][1024];
 	static unsigned int turn;
@@ -57,7 +57,7 @@ const char *escaped(const char *s)
 			for (i = 0; i < (len ? len : 1); i++)
 				p += sprintf(p, "\\x%02x", in[i]);
 		} else {
-			if (*in == '"' || *in == '\\')
+			if (strchr(special, *in))
 				*p++ = '\\';
 			memcpy(p, in, len);
 			p += len;
@@ -66,6 +66,18 @@ const char *escaped(const char *s)
 	}
 	strcpy(p, *in ? "..." : "");
 	return buf;
+}
+
+/* Between quotes */
+const char *escaped(const char *s)
+{
+	return escape(s, "\"\\");
+}
+
+/* By itself, as a sentence: quotes are what they are */
+const char *printable(const char *s)
+{
+	return escape(s, "\\");
 }
 
 static void json_string(const char *s)
@@ -211,7 +223,7 @@ void out_str(struct ctx *c, const char *key, const char *label, const char *s)
 	if (as_json(c, key))
 		json_string(s);
 	else if (as_text(c, label))
-		fputs(escaped(s), stdout);
+		fputs(printable(s), stdout);
 }
 
 void out_quoted(struct ctx *c, const char *key, const char *label, const char *s)
@@ -271,7 +283,6 @@ void out_limit(struct ctx *c, const char *key, const char *label, uint64_t v)
 		out_null(c, NULL, label, "none");
 }
 
-/* 10^6 bytes per second; in text GB/s from 1000 on. */
 /* Nanoseconds; 0 is what nobody knows */
 void out_latency(struct ctx *c, const char *key, const char *label, uint64_t v)
 {
@@ -283,6 +294,7 @@ void out_latency(struct ctx *c, const char *key, const char *label, uint64_t v)
 	out_text(c, " ns");
 }
 
+/* 10^6 bytes per second; in text GB/s from 1000 on. */
 void out_rate(struct ctx *c, const char *key, const char *label, uint64_t v)
 {
 	if (as_json(c, key))

@@ -84,7 +84,7 @@ static void show_values(struct ctx *c, const char *key, const struct topo_value 
 		value_text(v, text, sizeof(text));
 		out_text(c, "\n    %-40s %-56s %-8s %s", v->key, text,
 			 *confidence ? confidence : NO_VALUE,
-			 v->source ? escaped(v->source) : NO_VALUE);
+			 v->source ? printable(v->source) : NO_VALUE);
 		out_open(c, v->key, '{');
 		if (v->known)
 			out_uint(c, "value", NULL, v->number);
@@ -106,7 +106,7 @@ static void show_profile(struct ctx *c, const struct topo_profile *p)
 	out_str(c, "name", NULL, p->name);
 	out_or_null(c, "description", p->description);
 	out_or_null(c, "generator", p->generator);
-	out_text(c, " %s", p->description ? escaped(p->description) : "");
+	out_text(c, " %s", p->description ? printable(p->description) : "");
 	out_text(c, "\n  generator %s", p->generator ? p->generator : "none, it lists links");
 	out_text(c, "\n    %-40s %-56s %-8s %s", "KEY", "VALUE", "CONF", "SOURCE");
 	show_values(c, "parameters", p->params, p->nparams);
@@ -116,7 +116,7 @@ static void show_profile(struct ctx *c, const struct topo_profile *p)
 	out_open(c, "notes", '[');
 	for (i = 0; i < p->nnotes; i++) {
 		out_str(c, "", NULL, p->notes[i]);
-		out_text(c, "\n    %s", escaped(p->notes[i]));
+		out_text(c, "\n    %s", printable(p->notes[i]));
 	}
 	out_close(c, ']');
 	item_end(c);
@@ -155,7 +155,7 @@ static void list_profile(struct ctx *c, const struct topo_profile *p)
 	list_number(c, p, "switches", "switches");
 	out_or_null(c, "description", p->description);
 	if (p->description)
-		out_text(c, "  %s", escaped(p->description));
+		out_text(c, "  %s", printable(p->description));
 	item_end(c);
 }
 

@@ -71,8 +71,8 @@ static void list_one(struct ctx *c, const struct scenario *s)
 	out_or_null(c, "symptom", &s->symptom);
 	out_str(c, "file", NULL, s->file);
 	if (s->incident.s)
-		out_text(c, " incident %s:", escaped(s->incident.s));
-	out_text(c, " %s", escaped(s->symptom.s ? s->symptom.s : s->teaches.s));
+		out_text(c, " incident %s:", printable(s->incident.s));
+	out_text(c, " %s", printable(s->symptom.s ? s->symptom.s : s->teaches.s));
 	item_end(c);
 }
 
@@ -83,7 +83,7 @@ static void show_texts(struct ctx *c, const char *key, const struct texts *t)
 	out_open(c, key, '[');
 	for (i = 0; i < t->n; i++) {
 		out_str(c, "", NULL, t->v[i].s);
-		out_text(c, "\n  %-9s %s", i ? "" : key, escaped(t->v[i].s));
+		out_text(c, "\n  %-9s %s", i ? "" : key, printable(t->v[i].s));
 	}
 	out_close(c, ']');
 }
@@ -92,7 +92,7 @@ static void show_field(struct ctx *c, const char *key, const struct text *t)
 {
 	out_or_null(c, key, t);
 	if (t->s)
-		out_text(c, "\n  %-9s %s", key, escaped(t->s));
+		out_text(c, "\n  %-9s %s", key, printable(t->s));
 }
 
 static void show_choices(struct ctx *c, const struct scenario *s)
@@ -103,7 +103,7 @@ static void show_choices(struct ctx *c, const struct scenario *s)
 	for (i = 0; i < s->nchoices; i++) {
 		out_str(c, s->choices[i].name.s, NULL, s->choices[i].spec.s);
 		out_text(c, "\n  choose    %s: %s", s->choices[i].name.s,
-			 escaped(s->choices[i].spec.s));
+			 printable(s->choices[i].spec.s));
 	}
 	out_close(c, '}');
 }
@@ -116,9 +116,9 @@ static void show_programs(struct ctx *c, const struct scenario *s)
 	out_open(c, "programs", '[');
 	for (i = 0; i < s->nprograms; i++) {
 		p = &s->programs[i];
-		out_text(c, "\n  program   %s on %s:", p->name.s, escaped(p->ranks.s));
+		out_text(c, "\n  program   %s on %s:", p->name.s, printable(p->ranks.s));
 		for (k = 0; k < p->run.n; k++)
-			out_text(c, " %s", escaped(p->run.v[k].s));
+			out_text(c, " %s", printable(p->run.v[k].s));
 		out_text(c, "%s", p->under_test ? " (--under-test stands for it)" : "");
 		out_open(c, NULL, '{');
 		out_str(c, "name", NULL, p->name.s);
@@ -155,10 +155,10 @@ static void show_steps(struct ctx *c, const struct scenario *s)
 		st = &s->steps[i];
 		out_text(c, "\n  step      ");
 		if (st->when.s)
-			out_text(c, "when %s: ", escaped(st->when.s));
+			out_text(c, "when %s: ", printable(st->when.s));
 		if (st->after.s)
-			out_text(c, "after %s: ", escaped(st->after.s));
-		out_text(c, "%s %s%s", action(st), escaped(object(st)),
+			out_text(c, "after %s: ", printable(st->after.s));
+		out_text(c, "%s %s%s", action(st), printable(object(st)),
 			 st->fault ? "  <- the fault" : "");
 		out_open(c, NULL, '{');
 		out_or_null(c, "when", &st->when);
@@ -183,14 +183,14 @@ static void show_one(struct ctx *c, const struct scenario *s)
 	show_field(c, "teaches", &s->teaches);
 	show_field(c, "role", &s->role);
 	out_str(c, "file", NULL, s->file);
-	out_text(c, "\n  file      %s", escaped(s->file));
+	out_text(c, "\n  file      %s", printable(s->file));
 	show_choices(c, s);
 	show_programs(c, s);
 	show_steps(c, s);
 	out_open(c, "verdict", '[');
 	for (i = 0; i < s->nitems; i++) {
 		out_str(c, "", NULL, s->items[i].name.s);
-		out_text(c, "\n  verdict   %s", escaped(s->items[i].name.s));
+		out_text(c, "\n  verdict   %s", printable(s->items[i].name.s));
 	}
 	out_close(c, ']');
 	item_end(c);

@@ -27,7 +27,7 @@ void report(struct run *r, enum note what, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	out_text(r->c, "[%6.2f s] %s%s\n", at, marks[what], escaped(text));
+	out_text(r->c, "[%6.2f s] %s%s\n", at, marks[what], printable(text));
 	out_open(r->c, NULL, '{');
 	out_uint(r->c, "ms", NULL, at * 1000);
 	out_str(r->c, "text", NULL, text);
@@ -55,7 +55,7 @@ void quote_output(const struct proc *p, uint32_t lines)
 	uint32_t i = p->nlines > lines ? p->nlines - lines : 0;
 
 	for (; i < p->nlines; i++)
-		fprintf(stderr, "    | %s\n", escaped(p->lines[i].text));
+		fprintf(stderr, "    | %s\n", printable(p->lines[i].text));
 }
 
 /* As a shell has it; 256: it had to be killed. */

@@ -203,6 +203,7 @@ void out_text(struct ctx *c, const char *fmt, ...)
 void out_open(struct ctx *c, const char *key, char bracket);
 void out_close(struct ctx *c, char bracket);
 const char *escaped(const char *s);
+const char *printable(const char *s);
 const char *word(const char *const *words, size_t n, uint32_t value);
 #define WORD(words, value) word(words, sizeof(words) / sizeof((words)[0]), value)
 
