@@ -34,6 +34,10 @@ awk '/^    name: two-links/ { on = 1 } on && !/^    / { exit } on { print substr
 	"$top/Documentation/scenarios.rst" >"$tmp/two-links.yaml"
 try "the documents' example is checked" 0 'two-links.yaml: ok' scenario check "$tmp/two-links.yaml"
 try "scenario show: the steps" 0 'step      signal KILL  <- the fault' scenario show peer-kill
+try "scenario show: what a program must say" 0 'group of three: says regrouped 3' scenario show peer-kill
+try "scenario show: when it is ready" 0 'is ready when it says ready' scenario show peer-kill
+json "scenario show: how it is judged" '.[0].verdict[3] | .name and .says == "regrouped 3"' scenario show peer-kill
+try "scenario list: quotes in a sentence" 0 'GPUs say "system not' scenario list
 try "scenario show: unknown" 2 'there is no scenario "nobody"' scenario show nobody
 try "scenario show: a path without a file" 2 'cannot open it: No such file' scenario show ./nobody.yaml
 try "scenario check: nothing" 2 'is missing' scenario check

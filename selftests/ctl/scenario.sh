@@ -148,6 +148,9 @@ verdict:
 - {name: v, says: ready}
 END
 ran "a point that cannot be reached any more" 1 'its processes ended before'
+check "and by what it would have been" grep -q "wanted: that each says 'never this'" "$out"
+sed -i 's/says never this/operation 3/' "$tmp/s.yaml"
+ran "operations that do not come" 1 "of each 3 lines that begin with 'op '"
 
 # Set-ups that are broken
 while IFS='|' read -r what from to why; do

@@ -120,6 +120,9 @@ static void show_programs(struct ctx *c, const struct scenario *s)
 		for (k = 0; k < p->run.n; k++)
 			out_text(c, " %s", printable(p->run.v[k].s));
 		out_text(c, "%s", p->under_test ? " (--under-test stands for it)" : "");
+		if (p->ready.s)
+			out_text(c, "\n            is ready when it says %s",
+				 printable(p->ready.s));
 		out_open(c, NULL, '{');
 		out_str(c, "name", NULL, p->name.s);
 		out_str(c, "ranks", NULL, p->ranks.s);
@@ -128,6 +131,8 @@ static void show_programs(struct ctx *c, const struct scenario *s)
 			out_str(c, "", NULL, p->run.v[k].s);
 		out_close(c, ']');
 		out_bool(c, "under_test", p->under_test);
+		out_or_null(c, "ready", &p->ready);
+		out_or_null(c, "operation", &p->operation);
 		out_close(c, '}');
 	}
 	out_close(c, ']');
@@ -158,8 +163,8 @@ static void show_steps(struct ctx *c, const struct scenario *s)
 			out_text(c, "when %s: ", printable(st->when.s));
 		if (st->after.s)
 			out_text(c, "after %s: ", printable(st->after.s));
-		out_text(c, "%s %s%s", action(st), printable(object(st)),
-			 st->fault ? "  <- the fault" : "");
+		out_text(c, "%s%s%s%s", action(st), *object(st) ? " " : "",
+			 printable(object(st)), st->fault ? "  <- the fault" : "");
 		out_open(c, NULL, '{');
 		out_or_null(c, "when", &st->when);
 		out_or_null(c, "after", &st->after);
@@ -169,6 +174,23 @@ static void show_steps(struct ctx *c, const struct scenario *s)
 		out_close(c, '}');
 	}
 	out_close(c, ']');
+}
+
+/* The sentence, and how it is judged: what a program under test must come to */
+static void show_item(struct ctx *c, const struct item *it)
+{
+	static const char *const judgements[] = {
+		"exit", "says", "never", "count", "sum", "survivors",
+	};
+
+	out_open(c, NULL, '{');
+	out_str(c, "name", NULL, it->name.s);
+	out_text(c, "\n  verdict   %s", printable(it->name.s));
+	if (it->by < JUDGES) {
+		out_str(c, judgements[it->by], NULL, it->judges[it->by].s);
+		out_text(c, ": %s %s", judgements[it->by], printable(it->judges[it->by].s));
+	}
+	out_close(c, '}');
 }
 
 static void show_one(struct ctx *c, const struct scenario *s)
@@ -188,10 +210,8 @@ static void show_one(struct ctx *c, const struct scenario *s)
 	show_programs(c, s);
 	show_steps(c, s);
 	out_open(c, "verdict", '[');
-	for (i = 0; i < s->nitems; i++) {
-		out_str(c, "", NULL, s->items[i].name.s);
-		out_text(c, "\n  verdict   %s", printable(s->items[i].name.s));
-	}
+	for (i = 0; i < s->nitems; i++)
+		show_item(c, &s->items[i]);
 	out_close(c, ']');
 	item_end(c);
 }

@@ -405,6 +405,23 @@ static double time_of(struct run *r, const struct text *t, double otherwise)
 	return seconds;
 }
 
+/* Which point did not come, and by what each process would have said so */
+static void report_missed(struct run *r, const struct point *pt, const struct program *p)
+{
+	const struct step *st = pt->st;
+	char wanted[128] = "";
+
+	if (st->point == WHEN_OPERATION)
+		snprintf(wanted, sizeof(wanted), "; wanted: of each %u lines that begin with '%s'",
+			 pt->times, pt->text);
+	else if (st->point != WHEN_EXIT && pt->text && *pt->text)
+		snprintf(wanted, sizeof(wanted), "; wanted: that each says '%s'", pt->text);
+	report(r, NOTE_FAILED, "%s: when %.*s%s: %s%s", p->name.s,
+	       (int)strcspn(st->when.s, " "), st->when.s,
+	       st->point == WHEN_OPERATION || st->point == WHEN_SAYS ? " reached" : "",
+	       pt->dead ? "its processes ended before, or did not start" : "not in time", wanted);
+}
+
 /* @text: what the point's processes print, or NULL */
 static int wait_point(struct run *r, struct point *pt, const char *text)
 {
@@ -429,11 +446,7 @@ static int wait_point(struct run *r, struct point *pt, const char *text)
 		return DONE;
 	ret = interrupted(r, REFUSED);
 	if (ret == REFUSED)
-		report(r, NOTE_FAILED, "%s: when %.*s%s: %s", p->name.s,
-		       (int)strcspn(st->when.s, " "), st->when.s,
-		       text && *text ? " reached" : "", pt->dead ?
-		       "its processes ended before, or did not start" :
-		       "not in time");
+		report_missed(r, pt, p);
 	return ret;
 }
 
