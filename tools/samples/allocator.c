@@ -100,6 +100,10 @@ int main(int argc, char **argv)
 	FILE *from;
 	int a;
 
+	if (argc < 2 || argv[1][0] == '-') {
+		fputs("usage: allocator DOMAIN...\n", stderr);
+		return 2;
+	}
 	for (a = 1; a < argc; a++) {
 		snprintf(command, sizeof(command), "vfabctl -j endpoint show %s", argv[a]);
 		from = popen(command, "r");

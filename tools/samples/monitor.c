@@ -134,8 +134,10 @@ int main(int argc, char **argv)
 	bool once = argc > 2 && !strcmp(argv[2], "--once");
 	unsigned long looks = 0;
 
-	if (argc < 2)
+	if (argc < 2 || argv[1][0] == '-') {
+		fputs("usage: monitor DOMAIN [--once]\n", stderr);
 		return 2;
+	}
 	signal(SIGTERM, end);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	do {
