@@ -48,7 +48,7 @@ vfabctl link set d1/ep2/p1 degrade --rate 250 >/dev/null
 vfabctl link set d1/ep3/p1 down >/dev/null
 vfabctl partition set d1/part0 --del 4
 
-top "batch: one reading" 0 "1 domains; 8 endpoints: 1 held, 3 not well; 32 links: 6 not well" -b -n 1 -d 0.1
+top "batch: one reading" 0 "1 domain; 8 endpoints: 1 held, 3 not well; 32 links: 6 not well" -b -n 1 -d 0.1
 check "batch: the domain" [ "$(row DOMAIN 1 | awk '{ print $1, $2, $3, $4, $5, $6 }')" = "dom$id d1 8 1 32 4" ]
 check "batch: the worst endpoint first" \
 	[ "$(row ENDPOINT 1 | awk '{ print $1, $2, $3, $4, $5, $6 }')" = "dom$id/ep5 COMPLETED UNHEALTHY 0/4 0 -" ]
@@ -83,8 +83,8 @@ check "batch: the domain" about_a_million "$(row DOMAIN 1 | awk '{ print $7 }')"
 let_go
 vfabctl domain create d2 --size 2 --planes 1 >/dev/null
 top "batch: all domains" 0 '2 domains; 10 endpoints' -b -n 1 -d 0.1
-top "batch: one domain" 0 '1 domains; 2 endpoints' -b -n 1 -d 0.1 d2
-top "batch: by its id" 0 '1 domains; 8 endpoints' -b -n 1 -d 0.1 "dom$id"
+top "batch: one domain" 0 '1 domain; 2 endpoints' -b -n 1 -d 0.1 d2
+top "batch: by its id" 0 '1 domain; 8 endpoints' -b -n 1 -d 0.1 "dom$id"
 top "no such domain" 1 'domain "nobody": no such domain' -b -n 1 nobody
 top "no terminal" 2 'no terminal: give -b' -n 1
 check "batch: output that is lost" unwritten vfabtop -b -n 1 -d 0.1
@@ -125,5 +125,5 @@ vfabctl domain delete d1 --force
 kill $holders 2>/dev/null
 on "the module is unloaded and loaded again" 80x24 vt100 -d 0.2 -- see:LINK \
 	"run:rmmod vfabric" "see:module not loaded" "run:insmod $VFABRIC_KO && $again" \
-	"see:1 domains; 8 endpoints" key:q end:0
+	"see:1 domain; 8 endpoints" key:q end:0
 finish

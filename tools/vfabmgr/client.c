@@ -221,7 +221,8 @@ int client_open(struct client *c)
 		return fail_nl(c, ret, "cannot open a netlink socket");
 	c->family = genl_ctrl_resolve(c->sock, VFAB_GENL_NAME);
 	if (c->family < 0)
-		return fail(c, -ENOENT, "module not loaded: load it with 'modprobe vfabric'");
+		return fail(c, -ENOENT,
+			    "module not loaded: run 'modprobe vfabric' or 'insmod vfabric.ko'");
 	nl_socket_set_msg_buf_size(c->sock, MESSAGES);
 	nl_socket_set_buffer_size(c->sock, MESSAGES, 0);
 	setsockopt(nl_socket_get_fd(c->sock), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));

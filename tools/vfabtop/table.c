@@ -147,7 +147,8 @@ const char *table_line(const struct view *v, enum table which, size_t i, char li
 const char *table_summary(const struct view *v, char line[LINE])
 {
 	snprintf(line, LINE,
-		 "%zu domains; %zu endpoints: %zu held, %zu not well; %zu links: %zu not well",
-		 v->now.ndomains, v->now.neps, v->held, v->bad_eps, v->now.nlinks, v->bad_links);
+		 "%zu domain%s; %zu endpoints: %zu held, %zu not well; %zu links: %zu not well",
+		 v->now.ndomains, v->now.ndomains == 1 ? "" : "s", v->now.neps, v->held,
+		 v->bad_eps, v->now.nlinks, v->bad_links);
 	return line;
 }
