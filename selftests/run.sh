@@ -118,6 +118,11 @@ for word; do
 	*)	only+=("$word") ;;
 	esac
 done
+for word in "${only[@]}" $without; do
+	[ "$word" = ctl ] || [ "$word" = lib ] || [ -x "$programs/$word" ] ||
+		{ [ "$word" != "${word#ctl-}" ] && [ -x "$here/ctl/${word#ctl-}.sh" ]; } ||
+		{ echo "run.sh: there is no test '$word': names are those of build/selftests, ctl-NAME for selftests/ctl/NAME.sh, ctl and lib" >&2; exit 2; }
+done
 echo "TAP version 13" >"$out/run.log"
 echo "# condition: kernel=$(uname -r) arch=$(uname -m)" >>"$out/run.log"
 
