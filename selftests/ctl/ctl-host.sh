@@ -111,13 +111,17 @@ try "an option given twice" 2 '--size is given twice' domain create d1 --size 1 
 try "a flag with a value" 2 '--force takes no value' domain delete d1 --force=yes
 try "an ambiguous option" 2 'may be --' domain create d1 --size 1 --p 3
 try "an argument too many" 2 'argument "junk" is one too many' domain show d1 junk
+try "an option without its dashes" 2 'argument "size" is one too many: write --size' domain create d1 size 4
+try "an option as an assignment" 2 'too many: write --size' domain create d1 size=4
+try "an unknown verb: which there are" 2 'window has show' window frob
 try "an argument missing" 2 'a domain is missing' domain delete
 try "an argument missing after another" 2 'up or down is missing after "dom0/sw3"' switch set dom0/sw3
 try "a switch missing" 2 'a switch such as dom0/sw3 is missing' switch set
 try "an alternative missing" 2 'or drop is missing after "3"' route set d1 3
 try "a word missing" 2 'evict is missing after' endpoint set d1/ep3
 
-try "create: no size" 2 '--size 1 to 1024' domain create d1
+try "create: no size" 2 '--size 1 to 1024, or give --profile or --topology' domain create d1
+try "create: a file as a profile" 2 'give --topology ./x.yaml for a file' domain create d1 --profile ./x.yaml
 try "create: size above" 2 \
 	'vfabctl: domain "d1": world size 2000 is above the limit 1024' domain create d1 --size 2000
 try "create: two names" 2 'the name is given twice' domain create d1 --name d2 --size 8
@@ -180,6 +184,7 @@ try "address: domain id above" 2 'ids are at most' domain show dom2147483648
 
 try "partition create: id" 2 'partition id 65536 is above the limit 65535' partition create d1 65536
 try "partition create: id twice" 2 'given twice' partition create d1/part3 4
+try "partition create: a name in the id's place" 2 'a name goes with --name' partition create d1 right
 try "partition create: name" 2 'name "a b"' partition create d1 1 --name 'a b'
 try "partition create: members" 2 '"0-3,5-" is not a list of ranks' \
 	partition create d1 1 --members 0-3,5-
@@ -206,6 +211,8 @@ try "route set: port" 2 'port 4096 is above' route set d1 5 via 4096
 try "route set: drop and more" 2 'one too many' route set d1 5 drop 3
 try "route set: what" 2 '"to" is not via or drop' route set d1 5 to 3
 try "route trace: source" 2 'source "a"' route trace d1 a 3
+try "route trace: an endpoint that there cannot be" 2 'destination 1024 is above' route trace d1 ep3 ep1024
+try "route trace: an endpoint without a number" 2 'source "ep"' route trace d1 ep 3
 try "route trace: destination missing" 2 'a destination rank is missing after "3"' route trace d1 3
 try "route trace: addresses" 2 '"rack/ep0" is not a domain: give D SRC DST' route trace rack/ep0 rack/ep1
 try "topo: no domain" 2 'a domain is missing' topo

@@ -60,10 +60,11 @@ try "domain set: shape" 0 '' domain set d1 shape on scale 1000
 try "domain show: shape" 0 'shape on scale 1000' domain show d1
 try "domain set: shape off, the scale stays" 0 '' domain set d1 shape off --retry-timeout 0
 json "it is off" '.[0] | .shape == "off" and .shape_scale == 1000' domain show d1
+try "domain set: words and options" 0 '' domain set d1 --shape off retry-timeout 0 scale 1000
 try "domain set: shape of another kind" 2 'not off or on' domain set d1 shape square
 try "domain set: shape alone" 2 'shape wants a value' domain set d1 shape
 try "domain set: scale 0" 2 'below the limit 1' domain set d1 scale 0
-try "domain set: another word" 2 '"rate" cannot be set' domain set d1 rate 5
+try "domain set: another word" 2 'argument "rate" is one too many' domain set d1 rate 5
 try "domain set: unknown" 1 'no such domain' domain set nobody --mem-limit 1G
 
 # wait

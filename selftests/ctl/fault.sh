@@ -100,8 +100,12 @@ try "create: no such link" 1 'no link at that port' fault create d1 link-down ep
 try "create: a target of another kind" 1 'target of this kind of fault is an endpoint' fault create d1 stuck sw1
 try "create: a partition is none" 2 'not an address of this kind' fault create d1 stuck part0
 try "create: what it does not take" 2 'link-down does not take count, but after, seed, for' fault create d1 link-down count 3
-try "create: a flap without a period" 1 'a flap wants flap-period' fault create d1 link-flap
-try "create: a blackhole without an end" 1 'wants fault-duration' fault create d1 blackhole
+try "create: a flap without a period" 2 'link-flap wants "period TIME"' fault create d1 link-flap
+try "create: a blackhole without an end" 2 'blackhole wants "for TIME"' fault create d1 blackhole
+try "create: a blackhole for ever" 1 'wants fault-duration' fault create d1 blackhole for ever
+try "create: a lie about nothing" 2 'override wants some of state, ' fault create d1 override
+try "create: nothing but silent" 2 'wants some of rate, latency, width' fault create d1 link-degrade silent
+try "create: an event that is not late" 2 'wants "delay TIME"' fault create d1 event-delay
 try "create: a blackhole that is too long" 1 '600000' fault create d1 blackhole for 11m
 try "create: no time" 2 'is not a time' fault create d1 stuck for 5x
 try "create: a word without a value" 2 '--for wants a value' fault create d1 stuck for

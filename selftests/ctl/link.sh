@@ -63,6 +63,8 @@ try "a degraded link, in text" 0 'state DEGRADED reason degraded rate 400 MB/s o
 json "a degraded link" '.[0] | .rate == 400 and .built_rate == 1000 and .latency == 900
 	and .built_latency == 125' port show d1/sw3/p2
 try "what it costs" 0 'reachable: 4 of 4 paths, 3.4 GB/s' route trace d1 2 5
+try "link set: degrade, in words" 0 'routes-changed' link set d1/ep2/p3 degrade rate 300
+json "another rate" '.[0] | .rate == 300 and .latency == 900' link show d1/ep2/p3
 try "link set: restore" 0 'routes-changed 0' link set d1/ep2 restore
 json "restored" '.[0] | .state == "ACTIVE" and .rate == 1000 and has("built_rate") == false' \
 	link show d1/ep2/p3
@@ -73,6 +75,7 @@ json "which changes nothing" '[.[] | select(.reason == "drain")] | length == 1' 
 try "link set: up again" 0 'routes-changed 14' link set d1/ep2 up
 try "link set: flap" 0 'routes-changed 14' link set d1/ep2/p3 flap --period 0.2 --count 2
 json "a flapping link" '.[0] | .reason == "flap" or .state == "ACTIVE"' link show d1/ep2/p3
+try "link set: a word without a value" 2 '--rate wants a value' link set d1/ep2/p3 degrade rate
 try "link set: degrade to nothing" 2 'degrade wants' link set d1/ep2/p3 degrade
 try "link set: flap without a period" 2 'wants --period' link set d1/ep2/p3 flap
 try "link set: a rate that goes with nothing" 2 'go with degrade' link set d1/ep2/p3 up --rate 3

@@ -23,6 +23,8 @@ try "route show: destination out of range" 1 'rank 8 is not below the world size
 try "route show: switch out of range" 1 'switch 4 is not below the number of switches 4' route show d1/sw4
 try "route show: one, out of range" 1 'not below' route show d1/sw4 --dest 2
 try "route trace" 0 'reachable: 4 of 4 paths, 4 GB/s per direction, 250 ns' route trace d1 5 2
+try "route trace: ranks as they are shown" 0 'dom' route trace d1 ep5 ep2
+check "it is the same" said 'ep5 -> ep2'
 try "route set: drop" 0 'routes-changed 14 routes-lost 0' route set d1/sw0 2 drop
 try "route set: elsewhere" 0 'routes-changed 14 routes-lost 0' route set d1/sw1 2 via 3
 vfabctl route set d1 5 drop >/dev/null

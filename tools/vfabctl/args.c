@@ -131,6 +131,20 @@ static void missing(struct ctx *c, int n, const char **pos)
 	usage(c, "%s is missing", what);
 }
 
+static void too_many(struct ctx *c, const struct opt *opts, const char *arg)
+	__attribute__((noreturn));
+
+static void too_many(struct ctx *c, const struct opt *opts, const char *arg)
+{
+	size_t len = strcspn(arg, "=");
+
+	for (; opts && opts->name; opts++)
+		if (strlen(opts->name) == len && !strncmp(opts->name, arg, len))
+			usage(c, "argument \"%s\" is one too many: write --%s", escaped(arg),
+			      opts->name);
+	usage(c, "argument \"%s\" is one too many", escaped(arg));
+}
+
 /**
  * args_parse - sort the arguments of a verb into options and positions
  * @opts: may be NULL
@@ -162,13 +176,41 @@ int args_parse(struct ctx *c, int argc, char **argv, const struct opt *opts,
 		else if (options && arg[0] == '-' && arg[1])
 			short_options(c, arg);
 		else if (n == max)
-			usage(c, "argument \"%s\" is one too many", escaped(arg));
+			too_many(c, opts, arg);
 		else
 			pos[n++] = arg;
 	}
 	if (n < min)
 		missing(c, n, pos);
 	return n;
+}
+
+/**
+ * args_words - let options be written as words, as in "rate 100 silent"
+ * @skip: so many arguments at the beginning are none
+ *
+ * To be called before args_parse(), which takes what words become here.
+ */
+void args_words(const struct opt *opts, int skip, int argc, char **argv)
+{
+	static char texts[64][16];
+	const struct opt *o;
+	int i, n = 0;
+
+	for (i = skip; i < argc && n < 64; i++) {
+		bool option = !strncmp(argv[i], "--", 2);
+		const char *name = argv[i] + 2 * option;
+
+		for (o = opts; o->name && strcmp(o->name, name); o++)
+			;
+		if (!o->name)
+			continue;
+		if (!option) {
+			snprintf(texts[n], sizeof(texts[n]), "--%s", name);
+			argv[i] = texts[n++];
+		}
+		i += !!o->value;	/* its value is none */
+	}
 }
 
 /**
@@ -237,6 +279,14 @@ uint64_t arg_uint(struct ctx *c, const char *what, const char *text,
 		usage(c, "%s %s is below the limit %llu", what, text,
 		      (unsigned long long)min);
 	return v;
+}
+
+/* A rank, as a number or as it is shown: 5 or ep5 */
+uint32_t arg_rank(struct ctx *c, const char *what, const char *text)
+{
+	bool shown = !strncmp(text, "ep", 2) && text[2];
+
+	return arg_uint(c, what, text + 2 * shown, 0, VFAB_MAX_WORLD - 1);
 }
 
 /* A handle or tag: decimal, or hexadecimal after 0x. */

@@ -251,6 +251,8 @@ static int create(struct ctx *c, int argc, char **argv)
 	} else {
 		about(c, "new domain");
 	}
+	if (profile && is_path(profile))
+		usage(c, "--profile takes a name: give --topology %s for a file", escaped(profile));
 	if (profile && file)
 		usage(c, "give --profile or --topology, not both");
 	if ((profile || file) && (planes || rate || latency))
@@ -258,7 +260,7 @@ static int create(struct ctx *c, int argc, char **argv)
 	if (*sets && !profile && !file)
 		usage(c, "--set goes with --profile or --topology");
 	if (!size && !profile && !file)
-		usage(c, "say how many endpoints it has, --size 1 to %u, or name a --profile",
+		usage(c, "say how many endpoints, --size 1 to %u, or give --profile or --topology",
 		      VFAB_MAX_WORLD);
 	if (size)
 		v_size = arg_uint(c, "world size", size, 1, VFAB_MAX_WORLD);
@@ -318,38 +320,16 @@ static int delete(struct ctx *c, int argc, char **argv)
 	return delete_forced(c, argc, argv, VFAB_CMD_DOMAIN_DELETE, ADDR_DOM);
 }
 
-/* What words behind the domain say of shape: on or off, and its scale; or -1 */
-struct shape {
-	int on;
-	int64_t scale;
-};
-
-static void shape_words(struct ctx *c, const char **word, struct shape *s)
-{
-	static const char *const states[] = { "off", "on", NULL };
-
-	s->on = -1;
-	s->scale = -1;
-	for (; *word; word += 2) {
-		if (strcmp(*word, "shape") && strcmp(*word, "scale"))
-			usage(c, "\"%s\" cannot be set: give shape or scale, or an option",
-			      escaped(*word));
-		if (!word[1])
-			usage(c, "%s wants a value", *word);
-		if (!strcmp(*word, "shape"))
-			s->on = arg_word(c, "shape", word[1], states);
-		else
-			s->scale = arg_uint(c, "scale", word[1], 1, 1000000);
-	}
-}
-
 static int set(struct ctx *c, int argc, char **argv)
 {
-	const char *pos[6] = { NULL };
+	static const char *const states[] = { "off", "on", NULL };
+	const char *shape = NULL, *scale = NULL, *pos[1];
+	int64_t v_shape = -1, v_scale = -1;
 	struct nlmsghdr *req;
-	struct shape shape;
 	struct policy policy = { 0 };
 	const struct opt opts[] = {
+		{ "shape", &shape, NULL },
+		{ "scale", &scale, NULL },
 		{ "peer-death", &policy.peer_death, NULL },
 		{ "retry-timeout", &policy.retry, NULL },
 		{ "mem-limit", &policy.limit, NULL },
@@ -357,17 +337,21 @@ static int set(struct ctx *c, int argc, char **argv)
 	};
 	struct addr a;
 
-	args_parse(c, argc, argv, opts, 1, 5, pos);
+	args_words(opts, 1, argc, argv);
+	args_parse(c, argc, argv, opts, 1, 1, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM);
-	shape_words(c, pos + 1, &shape);
-	if (!policy.peer_death && !policy.retry && !policy.limit && !pos[1])
-		usage(c, "nothing to set: give shape, --peer-death, --retry-timeout, --mem-limit");
+	if (!policy.peer_death && !policy.retry && !policy.limit && !shape && !scale)
+		usage(c, "nothing to set: give shape, peer-death, retry-timeout or mem-limit");
 	policy_check(c, &policy);
+	if (shape)
+		v_shape = arg_word(c, "shape", shape, states);
+	if (scale)
+		v_scale = arg_uint(c, "scale", scale, 1, 1000000);
 	req = request(c, VFAB_CMD_DOMAIN_SET, &a);
 	policy_put(req, &policy);
-	if (shape.on >= 0)
-		mnl_attr_put_u8(req, VFAB_A_SHAPE, shape.on);
-	put_u32(req, VFAB_A_SHAPE_SCALE, shape.scale);
+	if (shape)
+		mnl_attr_put_u8(req, VFAB_A_SHAPE, v_shape);
+	put_u32(req, VFAB_A_SHAPE_SCALE, v_scale);
 	return ask(c, NULL, NULL);
 }
 
@@ -410,7 +394,8 @@ const struct verb domain_verbs[] = {
 	{ "set", set,
 	  "D [shape on|off] [scale N] [OPTIONS]",
 	  "Change a domain: all that is given, or nothing. The options are --peer-death,\n"
-	  "--retry-timeout and --mem-limit, as of create.\n"
+	  "--retry-timeout and --mem-limit, as of create; each may be written without the\n"
+	  "dashes, and shape and scale with them.\n"
 	  "\n"
 	  "  shape on   copies, collectives and doorbells of libvfab take the time that\n"
 	  "             rates and latencies of their routes ask for; what a program loads\n"

@@ -37,6 +37,15 @@ static const char *const takes[] = {
 	"for, count, permille",
 };
 
+/* Of that, what may not be missing altogether */
+static const char *const wants[VFAB_FAULT_EVENT_DROP + 1] = {
+	[VFAB_FAULT_LINK_FLAP] = "period",
+	[VFAB_FAULT_LINK_DEGRADE] = "rate, latency, width",
+	[VFAB_FAULT_BLACKHOLE] = "for",
+	[VFAB_FAULT_OVERRIDE] = "state, status, uuid, clique, health",
+	[VFAB_FAULT_EVENT_DELAY] = "delay",
+};
+
 static const char *const phases[] = { "pending", "active", "ended" };
 
 /* Those that the kernel takes for fault-errno, and statuses that people met */
@@ -342,32 +351,6 @@ static struct addr target_addr(struct ctx *c, const char *domain, const char *ta
 				 ADDR_SW_PORT | ADDR_NODE);
 }
 
-/*
- * Parameters are words before their values, as in "for 2s count 3"; --for 2s
- * will do as well. Words become options here.
- */
-static void words_to_options(const struct opt *opts, int argc, char **argv)
-{
-	static char texts[64][16];
-	const struct opt *o;
-	int i, n = 0;
-
-	for (i = 2; i < argc && n < 64; i++) {
-		bool option = !strncmp(argv[i], "--", 2);
-		const char *name = argv[i] + 2 * option;
-
-		for (o = opts; o->name && strcmp(o->name, name); o++)
-			;
-		if (!o->name)
-			continue;
-		if (!option) {
-			snprintf(texts[n], sizeof(texts[n]), "--%s", name);
-			argv[i] = texts[n++];
-		}
-		i += !!o->value;	/* its value is none */
-	}
-}
-
 static bool listed(const char *list, const char *name)
 {
 	const char *at = strstr(list, name);
@@ -386,6 +369,21 @@ static void check_takes(struct ctx *c, unsigned int kind, const struct opt *opts
 		    !listed(takes[kind], o->name))
 			usage(c, "%s does not take %s, but after, seed, %s", kinds[kind],
 			      o->name, takes[kind]);
+}
+
+/* The kernel would name its attribute, not the word that is missing. */
+static void check_wants(struct ctx *c, unsigned int kind, const struct opt *opts)
+{
+	const struct opt *o;
+
+	for (o = opts; wants[kind] && o->name; o++)
+		if (o->value && *o->value && listed(wants[kind], o->name))
+			return;
+	if (wants[kind] && strchr(wants[kind], ','))
+		usage(c, "%s wants some of %s", kinds[kind], wants[kind]);
+	if (wants[kind])
+		usage(c, "%s wants \"%s TIME\", such as \"%s 200ms\"", kinds[kind], wants[kind],
+		      wants[kind]);
 }
 
 static int create(struct ctx *c, int argc, char **argv)
@@ -420,10 +418,11 @@ static int create(struct ctx *c, int argc, char **argv)
 	struct addr a;
 	bool all;
 
-	words_to_options(opts, argc, argv);
+	args_words(opts, 2, argc, argv);
 	args_parse(c, argc, argv, opts, 2, 3, pos);
 	kind = arg_word(c, "kind", pos[1], kinds);
 	check_takes(c, kind, opts);
+	check_wants(c, kind, opts);
 	a = target_addr(c, pos[0], pos[2], &all);
 	req = request(c, VFAB_CMD_FAULT_CREATE, &a);
 	mnl_attr_put_u32(req, VFAB_A_FAULT_KIND, kind);

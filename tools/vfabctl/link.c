@@ -97,7 +97,7 @@ static void change_check(struct ctx *c, unsigned int what, const struct change *
 	if (what == DEGRADE && !o->rate && !o->latency && !o->width)
 		usage(c, "degrade wants some of --rate, --latency and --width");
 	if (what == FLAP && !o->period)
-		usage(c, "flap wants --period, in seconds");
+		usage(c, "flap wants --period, such as 200ms");
 }
 
 /**
@@ -125,6 +125,7 @@ int link_set(struct ctx *c, int argc, char **argv, uint8_t cmd, unsigned int kin
 	unsigned int what;
 	struct addr a;
 
+	args_words(opts, 2, argc, argv);
 	args_parse(c, argc, argv, opts, 2, 2, pos);
 	a = arg_addr(c, pos[0], kinds | ADDR_EP_PORT | ADDR_SW_PORT);
 	what = arg_word(c, "state", pos[1], words);
@@ -182,10 +183,10 @@ const struct verb link_verbs[] = {
 	  "            last path\n"
 	  "  degrade   some of --rate MBPS (10^6 bytes per second and direction),\n"
 	  "            --latency NS and --width LANES; the others stay as they are\n"
-	  "  flap      down for half of --period SECONDS, then up; --count times (1)\n"
+	  "  flap      down for half of --period TIME, then up; --count times (1)\n"
 	  "  restore   no longer degraded or flapping\n"
 	  "\n"
-	  "Prints how many routes (ordered pairs of endpoints) changed their paths, and\n"
-	  "how many were lost." },
+	  "The options may be written without the dashes. Prints how many routes (ordered\n"
+	  "pairs of endpoints) changed their paths, and how many were lost." },
 	{ NULL, NULL, NULL, NULL }
 };

@@ -27,7 +27,7 @@ static const struct object {
 	{ "node", node_verbs, "nodes, each with its share of the ranks" },
 	{ "endpoint ep", endpoint_verbs, "the ranks' places, and who holds them" },
 	{ "window", window_verbs, "exported memory, and who has imported it" },
-	{ "switch sw", switch_verbs, "switches, one per plane" },
+	{ "switch sw", switch_verbs, "switches" },
 	{ "port", port_verbs, "ports of endpoints and switches" },
 	{ "link", link_verbs, "links between endpoints and switches" },
 	{ "route", route_verbs, "routing tables, and the paths between two ranks" },
@@ -202,6 +202,22 @@ static const struct object *find_object(struct ctx *c, const char *text)
 	return found;
 }
 
+static void no_verb(struct ctx *c, const char *text) __attribute__((noreturn));
+
+static void no_verb(struct ctx *c, const char *text)
+{
+	const struct verb *v;
+	char list[96] = "";
+	size_t n = 0;
+
+	for (v = c->object->verbs; v->names; v++)
+		n += snprintf(list + n, sizeof(list) - n, "%s%.*s",
+			      v == c->object->verbs ? "" : v[1].names ? ", " : " and ",
+			      first(v->names), v->names);
+	usage(c, "there is no verb \"%s\": %.*s has %s", escaped(text),
+	      first(c->object->names), c->object->names, list);
+}
+
 static const struct verb *find_verb(struct ctx *c, const char *text)
 {
 	const struct verb *v, *found = NULL;
@@ -218,7 +234,7 @@ static const struct verb *find_verb(struct ctx *c, const char *text)
 			found = v;
 	}
 	if (!found)
-		usage(c, "there is no verb \"%s\"", escaped(text));
+		no_verb(c, text);
 	return found;
 }
 

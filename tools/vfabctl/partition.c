@@ -82,6 +82,9 @@ static int create(struct ctx *c, int argc, char **argv)
 	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_PART);
 	if (pos[1] && a.part >= 0)
 		usage(c, "the partition's id is given twice");
+	if (pos[1] && strspn(pos[1], "0123456789") != strlen(pos[1]))
+		usage(c, "\"%s\" is not the number of a partition: a name goes with --name",
+		      escaped(pos[1]));
 	if (pos[1])
 		a.part = arg_uint(c, "partition id", pos[1], 0, MAX_PARTITION);
 	if (name)

@@ -234,7 +234,7 @@ static int all_profiles(struct ctx *c, bool check)
 }
 
 /* A path has a slash or a suffix; a profile's name has neither. */
-static bool is_path(const char *text)
+bool is_path(const char *text)
 {
 	size_t len = strlen(text);
 

@@ -45,7 +45,7 @@ static int show(struct ctx *c, int argc, char **argv)
 	if (dest && !a.kind)
 		usage(c, "--dest wants a domain");
 	if (dest)
-		v_dest = arg_uint(c, "destination", dest, 0, VFAB_MAX_WORLD - 1);
+		v_dest = arg_rank(c, "destination", dest);
 	one = (a.sw >= 0 || a.rank >= 0) && dest;
 	ret = one ? DONE : in_range(c, &a, v_dest);
 	if (ret)
@@ -97,7 +97,7 @@ static int set(struct ctx *c, int argc, char **argv)
 
 	args_parse(c, argc, argv, NULL, 3, 4, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_SW | ADDR_EP);
-	dest = arg_uint(c, "destination", pos[1], 0, VFAB_MAX_WORLD - 1);
+	dest = arg_rank(c, "destination", pos[1]);
 	drop = arg_word(c, "what to do,", pos[2], actions);
 	if (drop && pos[3])
 		usage(c, "argument \"%s\" is one too many", escaped(pos[3]));
@@ -224,8 +224,8 @@ static int trace(struct ctx *c, int argc, char **argv)
 
 	args_parse(c, argc, argv, NULL, 3, 3, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM);
-	src = arg_uint(c, "source", pos[1], 0, VFAB_MAX_WORLD - 1);
-	dst = arg_uint(c, "destination", pos[2], 0, VFAB_MAX_WORLD - 1);
+	src = arg_rank(c, "source", pos[1]);
+	dst = arg_rank(c, "destination", pos[2]);
 	req = request(c, VFAB_CMD_ROUTE_TRACE, &a);
 	put_u32(req, VFAB_A_SRC, src);
 	put_u32(req, VFAB_A_DST, dst);

@@ -118,10 +118,12 @@ struct addr {
 
 #define MAX_SETS 32
 int args_sets(struct ctx *c, int argc, char **argv, char *sets[MAX_SETS + 1]);
+void args_words(const struct opt *opts, int skip, int argc, char **argv);
 int args_parse(struct ctx *c, int argc, char **argv, const struct opt *opts,
 	       int min, int max, const char **pos);
 uint64_t arg_uint(struct ctx *c, const char *what, const char *text,
 		  uint64_t min, uint64_t max);
+uint32_t arg_rank(struct ctx *c, const char *what, const char *text);
 uint64_t arg_hex(struct ctx *c, const char *what, const char *text);
 uint64_t arg_bytes(struct ctx *c, const char *what, const char *text);
 int arg_milliseconds(struct ctx *c, const char *what, const char *text);
@@ -219,6 +221,7 @@ void out_channel(struct ctx *c, const struct vfab_nl_msg *msg);	/* endpoint.c */
 int show_domain(const struct vfab_nl_msg *msg, void *ctx); /* domain.c */
 int counters_snapshot(struct ctx *c, int argc, char **argv);	/* snapshot.c */
 int counters_diff(struct ctx *c, int argc, char **argv);	/* diff.c */
+bool is_path(const char *text);				/* profile.c */
 extern const char *const manager_states[3];		/* domain.c */
 int64_t now_ms(void);					/* wait.c */
 int wait_run(struct ctx *c, int argc, char **argv);
