@@ -65,6 +65,17 @@ sed 's/\$who/$whom/' "$tmp/mine.yaml" >"$tmp/bad.yaml"
 # shellcheck disable=SC2016
 try "scenario check: a name without a value" 2 'bad.yaml:6: "$whom" has no value' \
 	scenario check "$tmp/bad.yaml"
+sed 's/start: job/run: lnik set, fault: true}\n- {start: job/' "$tmp/mine.yaml" >"$tmp/bad.yaml"
+try "scenario check: a command that there is not" 2 'bad.yaml:8: vfabctl has no command "lnik set"' \
+	scenario check "$tmp/bad.yaml"
+sed 's/exit: 0/run: domain shwo, says: x/' "$tmp/mine.yaml" >"$tmp/bad.yaml"
+try "scenario check: a verb that there is not" 2 'bad.yaml:10: vfabctl has no command "domain shwo"' \
+	scenario check "$tmp/bad.yaml"
+# shellcheck disable=SC2016 # the file's own
+sed 's/exit: 0/run: $who show, says: x/' "$tmp/mine.yaml" >"$tmp/bad.yaml"
+try "scenario check: a command that only a run knows" 0 ': ok' scenario check "$tmp/bad.yaml"
+# shellcheck disable=SC2016 # the file's own
+sed 's/\$who/$whom/' "$tmp/mine.yaml" >"$tmp/bad.yaml"
 try "scenario run: a file that is wrong" 2 'has no value' scenario run "$tmp/bad.yaml"
 try "scenario run: no file" 2 'NAME or FILE is missing' scenario run
 try "scenario run: a seed that is none" 2 'seed "x" is not a number' scenario run peer-kill --seed x

@@ -202,6 +202,24 @@ static const struct object *find_object(struct ctx *c, const char *text)
 	return found;
 }
 
+/* Are there such an object and, where it has some, such a verb? */
+bool is_command(const char *object, const char *verb)
+{
+	const struct object *o;
+	const struct verb *v;
+
+	for (o = objects; o->names; o++) {
+		if (!match(o->names, object))
+			continue;
+		if (!*o->verbs->names || !*verb || *verb == '-')
+			return true;
+		for (v = o->verbs; v->names; v++)
+			if (match(v->names, verb))
+				return true;
+	}
+	return false;
+}
+
 static void no_verb(struct ctx *c, const char *text) __attribute__((noreturn));
 
 static void no_verb(struct ctx *c, const char *text)

@@ -30,6 +30,34 @@ static const struct places places = {
 	.fixed = SCENARIO_DIR,
 };
 
+/* A command of vfabctl that is plainly none; options and variables are let pass. */
+static bool is_wrong(struct ctx *c, const struct scenario *s, const struct text *t)
+{
+	char object[32] = "", verb[32] = "";
+
+	if (!t->s || sscanf(t->s, "%31s %31s", object, verb) < 1 || *object == '-' ||
+	    strpbrk(object, "$'\"") || is_command(object, strpbrk(verb, "$'\"") ? "" : verb))
+		return false;
+	error(c, "%s:%u: vfabctl has no command \"%s%s%s\"", s->file, t->line, escaped(object),
+	      *verb ? " " : "", escaped(verb));
+	return true;
+}
+
+static int check_commands(struct ctx *c, const struct scenario *s)
+{
+	bool wrong = false;
+	uint32_t i, k;
+
+	for (i = 0; i < s->setup.n; i++)
+		wrong |= is_wrong(c, s, &s->setup.v[i]);
+	for (i = 0; i < s->nsteps; i++)
+		for (k = 0; k < s->steps[i].run.n; k++)
+			wrong |= is_wrong(c, s, &s->steps[i].run.v[k]);
+	for (i = 0; i < s->nitems; i++)
+		wrong |= is_wrong(c, s, &s->items[i].run);
+	return wrong ? USAGE : DONE;
+}
+
 /* A path has a slash or a suffix, a name has neither. */
 static int load(struct ctx *c, const char *what, struct scenario *s)
 {
@@ -46,9 +74,9 @@ static int load(struct ctx *c, const char *what, struct scenario *s)
 		ret = find_named(&l, &places, what, path, sizeof(path));
 	if (!ret)
 		ret = scenario_load(s, path, err, sizeof(err));
-	if (!ret)
-		return DONE;
 	*c->subject = 0;
+	if (!ret)
+		return check_commands(c, s);
 	error(c, "%s", err);
 	return USAGE;
 }

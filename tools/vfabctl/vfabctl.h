@@ -81,6 +81,7 @@ void usage(const struct ctx *c, const char *fmt, ...)
 void about(struct ctx *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void help(const struct ctx *c) __attribute__((noreturn));
+bool is_command(const char *object, const char *verb);
 
 /* args.c: they do not return when the argument is wrong */
 
