@@ -47,6 +47,12 @@ offered "ports, which name their links" 'd1/ep2/p0 d1/ep2/p1' vfabctl link set d
 offered "what a link can be" 'down drain degrade' vfabctl link set d1/ep2/p0 d
 offered "what can break" 'link-down link-flap link-degrade' vfabctl fault create d1 l
 offered "what it takes" '--period --permille' vfabctl fault create d1 link-flap --pe
+offered "or in words" 'period permille' vfabctl fault create d1 link-flap pe
+offered "but no word for its value" '' vfabctl fault create d1 link-flap period ''
+offered "words of a link" 'rate latency width period count' vfabctl link set d1/ep2/p0 degrade ''
+offered "words of a domain" 'shape scale' vfabctl domain set d1 s
+offered "and their values" 'off on' vfabctl domain set d1 shape ''
+offered "profiles" 'hgx-a100 hgx-b200 hgx-b300 hgx-h100' vfabctl domain create d2 --profile hgx
 offered "a domain by its id" "dom$id/ep0 dom$id/ep1 dom$id/ep2" vfabctl endpoint show "dom$id/ep"
 offered "nothing of a domain that is not there" '' vfabctl endpoint show d2/ep
 offered "vfabrun: domains" d1 vfabrun --domain ''

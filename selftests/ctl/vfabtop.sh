@@ -92,7 +92,7 @@ check "who is no admin sees that it is held" sh -c 'setpriv --reuid 65534 --clea
 vfabctl domain delete d2
 
 on "80x24: endpoints and links, the worst first" 80x24 vt100 -d 0.5 -- \
-	"see:q: quit" "see:dom$id/ep5 " "see:dom$id/ep3/p1" "line:0:vfabtop" "line:1:1 domains" key:q end:0
+	"see:q: quit" "see:dom$id/ep5 " "see:dom$id/ep3/p1" "line:0:vfabtop" "line:1:1 domain;" key:q end:0
 on "a change is seen" 80x24 vt100 -d 0.2 -n 5 -- see:d1 end:0
 on "keys" 80x24 xterm -d 0.5 -- "see:>endpoints" 'key:\t\x0c' "see:>links" "see:by worst" \
 	'key:s\x0c' "see:links  1-" "see:by address" 'key:r\x0c' "see:by address, reversed" \

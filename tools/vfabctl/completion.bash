@@ -38,7 +38,7 @@ _vfabctl_options() {
 	"domain create")
 		echo --name --size --profile --topology --set --planes --nodes --partitions --rate --latency --uuid --mode --user --group \
 			--peer-death --retry-timeout --mem-limit ;;
-	"domain set")		echo shape scale --peer-death --retry-timeout --mem-limit ;;
+	"domain set")		echo --shape --scale --peer-death --retry-timeout --mem-limit ;;
 	"domain delete"|"channel delete"|"partition deactivate") echo --force ;;
 	"domain wait"|wait*)	echo --for --timeout ;;
 	"partition create")	echo --name --members --resiliency ;;
@@ -103,7 +103,21 @@ _vfabctl_counters() {
 	vfabctl -j counters describe 2>/dev/null | tr ',{' '\n\n' | sed -n 's/^"name":"\(.*\)"$/\1/p'
 }
 
-# _vfabctl_position OBJECT VERB N CUR: the N-th positional argument
+_vfabctl_profiles() {
+	vfabctl -j profile list 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p'
+}
+
+# _vfabctl_words PREV WORDS...: the value of PREV, if it is one of the words, or a word
+_vfabctl_words() {
+	case $1 in
+	shape)		echo off on ;;
+	peer-death)	echo revoke keep ;;
+	silent|spare)	echo "${@:2}" ;;
+	*)		[[ " ${*:2} " == *" $1 "* ]] || echo "${@:2}" ;;
+	esac
+}
+
+# _vfabctl_position OBJECT VERB N CUR PREV: the N-th positional argument
 _vfabctl_position() {
 	case "$1 $2 $3" in
 	"domain create 1"|"system show 1")	;;
@@ -116,10 +130,15 @@ _vfabctl_position() {
 		echo link-down link-flap link-degrade blackhole stuck override peer-kill \
 			node-loss manager-stall import-refuse quota event-delay event-reorder \
 			event-drop ;;
+	"domain set "[2-9])	_vfabctl_words "$5" shape scale peer-death retry-timeout mem-limit ;;
+	"port set "[3-9]|"link set "[3-9]) _vfabctl_words "$5" rate latency width period count ;;
+	"fault create "[3-9])
+		_vfabctl_words "$5" all after for seed count period rate latency width silent state \
+			status uuid clique health permille errno skip limit delay spare ;;
 	"fault delete 2")	echo all ;;
 	"route set 3")		echo via drop ;;
 	scenario*)	vfabctl -j scenario list 2>/dev/null | tr ',' '\n' | sed -n 's/.*"name":"\(.*\)"$/\1/p' ;;
-	profile*)	vfabctl -j profile list 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p' ;;
+	profile*)	_vfabctl_profiles ;;
 	"counters describe 1")	_vfabctl_counters ;;
 	"counters diff "*|"counters snapshot 2") compgen -f -- "$4" ;;
 	*" 1")
@@ -165,6 +184,8 @@ _vfabctl() {
 	--peer-death)	words='revoke keep' ;;
 	--format)	words='nvml-mock prometheus' ;;
 	--only)		words=$(_vfabctl_counters) ;;
+	--profile)	words=$(_vfabctl_profiles) ;;
+	--topology|--keep) words=$(compgen -f -- "$cur") ;;
 	--for)		[ "$object" = fault ] || words='ready managed deleted attached=' ;;
 	--partitions)	words='default none per-node hgx15' ;;
 	--resiliency)	words='adaptive full' ;;
@@ -185,7 +206,7 @@ _vfabctl() {
 	elif [ -z "$verb" ]; then
 		words=$(_vfabctl_verbs "$object")
 	else
-		words=$(_vfabctl_position "$object" "$verb" $((position + 1)) "$cur")
+		words=$(_vfabctl_position "$object" "$verb" $((position + 1)) "$cur" "$prev")
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 	# More follows "rack/ep", "attached=", and the endpoint of a port or link
