@@ -33,7 +33,7 @@ void engine_set(struct fabric *f, u32 router, u32 dest, const u32 *ports, u32 n)
 static void search(struct fabric *f, u32 dest)
 {
 	const struct vf_topo *t = &f->topo;
-	u32 v, w, p, head = 0, tail = 0;
+	u32 i, v, w, head = 0, tail = 0;
 
 	for (v = 0; v < t->world + t->switches; v++)
 		f->dist[v] = FAR;
@@ -41,9 +41,9 @@ static void search(struct fabric *f, u32 dest)
 	f->queue[tail++] = dest;
 	while (head < tail) {
 		v = f->queue[head++];
-		for (p = t->first[v]; p < t->first[v + 1]; p++) {
-			w = f->next[p];
-			if (w == VF_NONE || f->dist[w] != FAR || !vf_topo_is_router(t, w))
+		for (i = f->trunks[v]; i < f->trunks[v + 1]; i++) {
+			w = f->next[f->trunk[i]];
+			if (f->dist[w] != FAR)
 				continue;
 			f->dist[w] = f->dist[v] + 1;
 			f->queue[tail++] = w;
@@ -54,7 +54,7 @@ static void search(struct fabric *f, u32 dest)
 static int min_hop_route(struct fabric *f, const struct options *o)
 {
 	const struct vf_topo *t = &f->topo;
-	u32 dest, r, v, p, n, ports[VF_MAX_RADIX];
+	u32 dest, r, v, i, n, ways, ports[VF_MAX_RADIX];
 
 	(void)o;
 	for (dest = 0; dest < t->world; dest++) {
@@ -63,11 +63,10 @@ static int min_hop_route(struct fabric *f, const struct options *o)
 			v = vf_router_vertex(t, r);
 			if (v == dest || f->dist[v] == FAR)
 				continue;
-			n = 0;
-			for (p = t->first[v]; p < t->first[v + 1]; p++)
-				if (f->next[p] != VF_NONE &&
-				    f->dist[f->next[p]] + 1 == f->dist[v])
-					ports[n++] = p - t->first[v];
+			ways = fabric_ways(f, v, dest, ports);
+			for (i = 0, n = 0; i < ways; i++)
+				if (f->dist[f->next[t->first[v] + ports[i]]] + 1 == f->dist[v])
+					ports[n++] = ports[i];
 			engine_set(f, r, dest, ports, n);
 		}
 	}

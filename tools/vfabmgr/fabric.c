@@ -42,12 +42,14 @@ int fabric_init(struct fabric *f, const struct vf_topo_config *cfg)
 	f->mask = array(entries, sizeof(*f->mask));
 	f->base = array(entries, sizeof(*f->base));
 	f->next = array(t->nports, sizeof(*f->next));
+	f->trunk = array(t->nports, sizeof(*f->trunk));
+	f->trunks = array(t->world + t->switches + 1, sizeof(*f->trunks));
 	f->island = array(t->routers, sizeof(*f->island));
 	f->shore = array((size_t)t->world * f->words, sizeof(*f->shore));
 	f->queue = array(t->world + t->switches, sizeof(*f->queue));
 	f->dist = array(t->world + t->switches, sizeof(*f->dist));
-	if (!f->mask || !f->base || !f->next || !f->island || !f->shore || !f->queue ||
-	    !f->dist) {
+	if (!f->mask || !f->base || !f->next || !f->trunk || !f->trunks || !f->island ||
+	    !f->shore || !f->queue || !f->dist) {
 		fabric_free(f);
 		return fabric_fail(f, -ENOMEM, "%s", why);
 	}
@@ -62,6 +64,8 @@ void fabric_free(struct fabric *f)
 	free(f->mask);
 	free(f->base);
 	free(f->next);
+	free(f->trunk);
+	free(f->trunks);
 	free(f->island);
 	free(f->shore);
 	free(f->queue);
@@ -78,10 +82,23 @@ void fabric_take_wanted(struct fabric *f)
 	memcpy(f->base, f->topo.base, entries * sizeof(*f->base));
 }
 
+static void find_trunks(struct fabric *f)
+{
+	const struct vf_topo *t = &f->topo;
+	u32 p, v, n = 0;
+
+	for (v = 0; v < t->world + t->switches; v++) {
+		for (p = t->first[v]; p < t->first[v + 1]; p++)
+			if (f->next[p] != VF_NONE && vf_topo_is_router(t, f->next[p]))
+				f->trunk[n++] = p;
+		f->trunks[v + 1] = n;
+	}
+}
+
 static void find_islands(struct fabric *f)
 {
 	const struct vf_topo *t = &f->topo;
-	u32 r, p, v, w, head, tail, n = 0;
+	u32 r, i, v, w, head, tail, n = 0;
 
 	memset(f->island, 0xff, t->routers * sizeof(*f->island));
 	for (r = 0; r < t->routers; r++) {
@@ -93,10 +110,9 @@ static void find_islands(struct fabric *f)
 		f->island[r] = n;
 		while (head < tail) {
 			v = f->queue[head++];
-			for (p = t->first[v]; p < t->first[v + 1]; p++) {
-				w = f->next[p];
-				if (w == VF_NONE || !vf_topo_is_router(t, w) ||
-				    f->island[vf_topo_router(t, w)] != 0xffff)
+			for (i = f->trunks[v]; i < f->trunks[v + 1]; i++) {
+				w = f->next[f->trunk[i]];
+				if (f->island[vf_topo_router(t, w)] != 0xffff)
 					continue;
 				f->island[vf_topo_router(t, w)] = n;
 				f->queue[tail++] = w;
@@ -109,15 +125,12 @@ static void find_islands(struct fabric *f)
 static void find_shores(struct fabric *f)
 {
 	const struct vf_topo *t = &f->topo;
-	u32 rank, p, w, island;
+	u32 rank, i, island;
 
 	memset(f->shore, 0, (size_t)t->world * f->words * sizeof(*f->shore));
 	for (rank = 0; rank < t->world; rank++)
-		for (p = t->first[rank]; p < t->first[rank + 1]; p++) {
-			w = f->next[p];
-			if (w == VF_NONE || !vf_topo_is_router(t, w))
-				continue;
-			island = f->island[vf_topo_router(t, w)];
+		for (i = f->trunks[rank]; i < f->trunks[rank + 1]; i++) {
+			island = f->island[vf_topo_router(t, f->next[f->trunk[i]])];
 			f->shore[(size_t)rank * f->words + island / 64] |= 1ULL << island % 64;
 		}
 }
@@ -132,8 +145,40 @@ void fabric_links(struct fabric *f)
 		f->next[p] = t->port[p].link != VF_NONE &&
 			     vf_link_carries(t, t->port[p].link) ?
 			     t->port[t->port[p].peer].vertex : VF_NONE;
+	find_trunks(f);
 	find_islands(f);
 	find_shores(f);
+}
+
+/**
+ * fabric_ways - ports by which a router may send what is for a destination
+ * @f: f->dist of the router is 1 where @dest is at hand
+ * @v: the router's vertex
+ * @dest: a rank
+ * @ports: gets their numbers, in ascending order; room for VF_MAX_RADIX
+ *
+ * Those to @dest if it is at hand, else those to routers: not a look at each port
+ * of a switch for each destination. Return: how many.
+ */
+u32 fabric_ways(const struct fabric *f, u32 v, u32 dest, u32 *ports)
+{
+	const struct vf_topo *t = &f->topo;
+	u32 i, k, p, n = 0;
+
+	if (f->dist[v] != 1) {
+		for (i = f->trunks[v]; i < f->trunks[v + 1]; i++)
+			ports[n++] = f->trunk[i] - t->first[v];
+		return n;
+	}
+	for (i = t->first[dest]; i < t->first[dest + 1]; i++) {
+		if (f->next[i] != v)
+			continue;
+		p = t->port[i].peer - t->first[v];
+		for (k = n++; k && ports[k - 1] > p; k--)
+			ports[k] = ports[k - 1];
+		ports[k] = p;
+	}
+	return n;
 }
 
 /* Do working links join the router to the rank, whatever tables say? */

@@ -24,6 +24,7 @@
  * @out: per router, the channels by which what is for the destination leaves,
  *	from @at on
  * @used: per router: does anything for the destination come there?
+ * @ends: per router: by how many ports endpoints send to it
  */
 struct loop {
 	const struct fabric *f;
@@ -33,7 +34,7 @@ struct loop {
 	u64 *bits;
 	u64 *out;
 	size_t *at;
-	u32 *used;
+	u32 *used, *ends;
 	u32 *stack, *from;
 	u8 *color;
 };
@@ -53,9 +54,20 @@ static void loop_free(struct loop *l)
 	free(l->out);
 	free(l->at);
 	free(l->used);
+	free(l->ends);
 	free(l->stack);
 	free(l->from);
 	free(l->color);
+}
+
+/* Count an endpoint's ports that lead to routers, or with -1 no longer. */
+static void count_ends(struct loop *l, u32 rank, int by)
+{
+	const struct fabric *f = l->f;
+	u32 i;
+
+	for (i = f->trunks[rank]; i < f->trunks[rank + 1]; i++)
+		l->ends[f->next[f->trunk[i]]] += by;
 }
 
 static int loop_init(struct loop *l, const struct fabric *f, u32 vcs)
@@ -71,12 +83,15 @@ static int loop_init(struct loop *l, const struct fabric *f, u32 vcs)
 	l->row = calloc(t->nports + 1, sizeof(size_t));
 	l->at = calloc(vertices, sizeof(size_t));
 	l->used = calloc(vertices, sizeof(u32));
+	l->ends = calloc(vertices, sizeof(u32));
 	l->stack = calloc((size_t)t->nports * vcs + vertices + 1, sizeof(u32));
 	l->from = calloc((size_t)t->nports * vcs + 1, sizeof(u32));
 	l->color = calloc((size_t)t->nports * vcs + 1, 1);
 	if (!l->slot || !l->ports || !l->first || !l->row || !l->at || !l->used ||
-	    !l->stack || !l->from || !l->color)
+	    !l->ends || !l->stack || !l->from || !l->color)
 		return -ENOMEM;
+	for (v = 0; v < t->world; v++)
+		count_ends(l, v, 1);
 	for (v = 0; v < vertices; v++) {
 		for (p = t->first[v]; p < t->first[v + 1] && vf_topo_is_router(t, v); p++) {
 			if (f->next[p] == VF_NONE || !vf_topo_is_router(t, f->next[p]))
@@ -123,18 +138,15 @@ static u32 use(struct loop *l, u32 v, u32 dest, u32 n)
 static u32 sources(struct loop *l, u32 dest)
 {
 	const struct vf_topo *t = &l->f->topo;
-	u32 rank, p, n = 0;
+	u32 r, v, n = 0;
 
-	for (rank = 0; rank < t->world; rank++) {
-		if (t->forwards) {
-			n = use(l, rank, dest, n);
-			continue;
-		}
-		for (p = t->first[rank]; rank != dest && p < t->first[rank + 1]; p++)
-			if (l->f->next[p] != VF_NONE && l->f->next[p] != dest &&
-			    leads_on(t, l->f->next[p], dest))
-				n = use(l, l->f->next[p], dest, n);
+	count_ends(l, dest, -1);
+	for (r = 0; r < t->routers; r++) {
+		v = vf_router_vertex(t, r);
+		if (t->forwards ? v < t->world : l->ends[v] && leads_on(t, v, dest))
+			n = use(l, v, dest, n);
 	}
+	count_ends(l, dest, 1);
 	return n;
 }
 

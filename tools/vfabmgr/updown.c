@@ -133,17 +133,16 @@ static int by_key(const void *a, const void *b)
 /* f->dist: links to @dest, going down only */
 static void descend(struct fabric *f, const struct order *o, u32 dest)
 {
-	const struct vf_topo *t = &f->topo;
-	u32 v, w, p, head = 0, tail = 0;
+	u32 i, v, w, head = 0, tail = 0;
 
 	forget(f);
 	f->dist[dest] = 0;
 	f->queue[tail++] = dest;
 	while (head < tail) {
 		v = f->queue[head++];
-		for (p = t->first[v]; p < t->first[v + 1]; p++) {
-			w = f->next[p];
-			if (w == VF_NONE || f->dist[w] != FAR || o->key[w] >= o->key[v])
+		for (i = f->trunks[v]; i < f->trunks[v + 1]; i++) {
+			w = f->next[f->trunk[i]];
+			if (f->dist[w] != FAR || o->key[w] >= o->key[v])
 				continue;
 			f->dist[w] = f->dist[v] + 1;
 			f->queue[tail++] = w;
@@ -155,16 +154,16 @@ static void descend(struct fabric *f, const struct order *o, u32 dest)
 static void climb(struct fabric *f, struct order *o)
 {
 	const struct vf_topo *t = &f->topo;
-	u32 i, v, w, p;
+	u32 i, k, v, w;
 
 	for (i = 0; i < t->routers; i++) {
 		v = o->sorted[i];
 		o->up[v] = f->dist[v];
 		if (f->dist[v] != FAR)
 			continue;
-		for (p = t->first[v]; p < t->first[v + 1]; p++) {
-			w = f->next[p];
-			if (w != VF_NONE && o->key[w] < o->key[v])
+		for (k = f->trunks[v]; k < f->trunks[v + 1]; k++) {
+			w = f->next[f->trunk[k]];
+			if (o->key[w] < o->key[v])
 				o->up[v] = min(o->up[v], o->up[w] + 1);
 		}
 	}
@@ -174,20 +173,19 @@ static void set_entry(struct fabric *f, const struct order *o, u32 v, u32 dest)
 {
 	const struct vf_topo *t = &f->topo;
 	bool down = f->dist[v] != FAR, on;
-	u32 p, w, n = 0, ports[VF_MAX_RADIX];
+	u32 i, w, ways, n = 0, ports[VF_MAX_RADIX];
 
 	if (v == dest || o->up[v] >= FAR)
 		return;
-	for (p = t->first[v]; p < t->first[v + 1]; p++) {
-		w = f->next[p];
-		if (w == VF_NONE)
-			continue;
+	ways = fabric_ways(f, v, dest, ports);
+	for (i = 0; i < ways; i++) {
+		w = f->next[t->first[v] + ports[i]];
 		if (down)
 			on = o->key[w] > o->key[v] && f->dist[w] + 1 == f->dist[v];
 		else
 			on = o->key[w] < o->key[v] && o->up[w] + 1 == o->up[v];
 		if (on)
-			ports[n++] = p - t->first[v];
+			ports[n++] = ports[i];
 	}
 	engine_set(f, vf_topo_router(t, v), dest, ports, n);
 }

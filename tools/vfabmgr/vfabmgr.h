@@ -26,6 +26,8 @@ struct entry {
  * @topo: its links as they are; its tables are those that are wanted
  * @mask, @base: the tables that it has, indexed as those of @topo
  * @next: per port, the vertex that a link which carries leads to, or VF_NONE
+ * @trunk: ports whose link carries and leads to a router, in ascending order: of
+ *	vertex v from @trunks[v] on
  * @island: per router, a number that all have which working links join
  * @shore: per rank, a bitmap of the islands it is joined to, of @words words
  * @dims, @ndims: of a torus or a mesh, as engine "dor" found it
@@ -35,6 +37,7 @@ struct fabric {
 	u64 *mask;
 	u16 *base;
 	u32 *next;
+	u32 *trunk, *trunks;
 	u16 *island;
 	u64 *shore;
 	u32 words;
@@ -83,6 +86,7 @@ void fabric_free(struct fabric *f);
 void fabric_links(struct fabric *f);
 void fabric_take_wanted(struct fabric *f);
 bool fabric_leads(const struct fabric *f, u32 router, u32 dest);
+u32 fabric_ways(const struct fabric *f, u32 v, u32 dest, u32 *ports);
 bool fabric_joined(const struct fabric *f, u32 a, u32 b);
 struct pairs fabric_pairs(struct fabric *f);
 int fabric_fail(struct fabric *f, int err, const char *fmt, ...)
