@@ -8,11 +8,10 @@
 static void vf_fault_touch(struct vf_fault *f, struct vf_fault_step *s)
 {
 	struct vf_topo *t = &f->dom->topo;
-	u32 i;
+	u32 i, at = 0;
 
-	for (i = 0; i < t->nlinks; i++)
-		if (vf_links_have(t, &f->links, i))
-			vf_change_link(f->dom, i, s->dests);
+	while ((i = vf_links_next(t, &f->links, &at)) != VF_NONE)
+		vf_change_link(f->dom, i, s->dests);
 	s->topology = true;
 	s->shown |= !vf_fault_given(f, VF_P_SILENT);
 }
@@ -21,12 +20,11 @@ static void vf_fault_touch(struct vf_fault *f, struct vf_fault_step *s)
 void vf_fault_break(struct vf_fault *f, struct vf_fault_step *s, int delta)
 {
 	struct vf_topo *t = &f->dom->topo;
-	u32 i;
+	u32 i, at = 0;
 
 	vf_fault_touch(f, s);
-	for (i = 0; i < t->nlinks; i++)
-		if (vf_links_have(t, &f->links, i))
-			t->link[i].broken += delta;
+	while ((i = vf_links_next(t, &f->links, &at)) != VF_NONE)
+		t->link[i].broken += delta;
 }
 
 static void vf_link_down_start(struct vf_fault *f, struct vf_fault_step *s)
@@ -43,12 +41,11 @@ static void vf_link_down_stop(struct vf_fault *f, struct vf_fault_step *s)
 static void vf_flap_links(struct vf_fault *f, struct vf_fault_step *s, bool down)
 {
 	struct vf_topo *t = &f->dom->topo;
-	u32 i;
+	u32 i, at = 0;
 
 	vf_fault_touch(f, s);
-	for (i = 0; i < t->nlinks; i++)
-		if (vf_links_have(t, &f->links, i))
-			t->link[i].outage += down - f->down;
+	while ((i = vf_links_next(t, &f->links, &at)) != VF_NONE)
+		t->link[i].outage += down - f->down;
 	f->hits += down && !f->down;
 	f->down = down;
 }
@@ -117,12 +114,11 @@ void vf_fault_speed(struct vf_domain *dom, u32 link)
 static void vf_link_degrade(struct vf_fault *f, struct vf_fault_step *s)
 {
 	struct vf_topo *t = &f->dom->topo;
-	u32 i;
+	u32 i, at = 0;
 
 	vf_fault_touch(f, s);
-	for (i = 0; i < t->nlinks; i++)
-		if (vf_links_have(t, &f->links, i))
-			vf_fault_speed(f->dom, i);
+	while ((i = vf_links_next(t, &f->links, &at)) != VF_NONE)
+		vf_fault_speed(f->dom, i);
 	s->rates = true;
 }
 
@@ -163,11 +159,9 @@ const struct vf_fault_kind vf_fault_link_degrade = {
 static void vf_swallow(struct vf_fault *f, struct vf_fault_step *s, int delta)
 {
 	struct vf_topo *t = &f->dom->topo;
-	u32 i, holes = t->holes;
+	u32 i, at = 0, holes = t->holes;
 
-	for (i = 0; i < t->nlinks; i++) {
-		if (!vf_links_have(t, &f->links, i))
-			continue;
+	while ((i = vf_links_next(t, &f->links, &at)) != VF_NONE) {
 		holes -= !!t->link[i].hole;
 		t->link[i].hole += delta;
 		holes += !!t->link[i].hole;

@@ -349,6 +349,28 @@ static bool unchanged_agree(const struct vf_topo *t, const unsigned long *change
 	return true;
 }
 
+/* Each link of a choice comes up once, and no other. */
+static bool choice_agrees(const struct vf_topo *t)
+{
+	struct vf_links w = { VF_NONE, VF_NONE, VF_NONE, 1 + below(t->world) };
+	static u8 seen[VF_MAX_LINKS];
+	u32 i, at = 0;
+
+	if (below(2))
+		w.rank = below(t->world - w.ranks + 1);
+	if (t->switches && below(2))
+		w.sw = below(t->switches);
+	if (below(2))
+		w.port = below(VF_MAX_PORTS);
+	memset(seen, 0, t->nlinks);
+	while ((i = vf_links_next(t, &w, &at)) != VF_NONE)
+		seen[i]++;
+	for (i = 0; i < t->nlinks; i++)
+		if (seen[i] != vf_links_have(t, &w, i))
+			return false;
+	return true;
+}
+
 /* Change something, and compare some pairs. */
 static bool storm_once(struct vf_topo *t)
 {
@@ -357,7 +379,7 @@ static bool storm_once(struct vf_topo *t)
 	int i;
 
 	storm_step(t, changed);
-	ok = t->world > 64 || unchanged_agree(t, changed);
+	ok = choice_agrees(t) && (t->world > 64 || unchanged_agree(t, changed));
 	vf_route_settle(t, changed);
 	for (i = 0; ok && i < 20; i++) {
 		u32 a = below(t->world), b = below(t->world);

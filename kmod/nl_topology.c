@@ -145,7 +145,7 @@ int vf_nl_links(struct genl_info *info, struct vf_domain *dom,
 	/* Other commands have no such attribute: theirs end before it */
 	bool node = (cmd == VFAB_CMD_LINK_SET || cmd == VFAB_CMD_FAULT_CREATE) &&
 		    info->attrs[VFAB_A_NODE];
-	u32 value;
+	u32 value, at = 0;
 	int ret = 0;
 
 	*w = vf_links_filter(info->attrs);
@@ -168,9 +168,9 @@ int vf_nl_links(struct genl_info *info, struct vf_domain *dom,
 		ret = vf_nl_switch(info, dom, &value);
 	if (ret)
 		return ret;
-	for (*first = 0; *first < dom->topo.nlinks; ++*first)
-		if (vf_links_have(&dom->topo, w, *first))
-			return 0;
+	*first = vf_links_next(&dom->topo, w, &at);
+	if (*first != VF_NONE)
+		return 0;
 	return vf_nl_refuse(info, w->port != VF_NONE ? VFAB_A_PORT : VFAB_A_SWITCH,
 			    -EINVAL, w->port != VF_NONE ?
 			    "there is no link at that port" :
@@ -398,10 +398,10 @@ static int vf_nl_drain(struct genl_info *info, struct vf_domain *dom,
 		       unsigned long *undo)
 {
 	struct vf_topo *t = &dom->topo;
-	u32 i;
+	u32 i, at = 0;
 
-	for (i = 0; i < t->nlinks; i++)
-		if (vf_links_have(t, w, i) && t->link[i].admin == VF_LINK_UP) {
+	while ((i = vf_links_next(t, w, &at)) != VF_NONE)
+		if (t->link[i].admin == VF_LINK_UP) {
 			t->link[i].admin = VF_LINK_DRAIN;
 			__set_bit(i, undo);
 		}
@@ -422,15 +422,14 @@ static int vf_nl_set_links(struct sk_buff *skb, struct genl_info *info,
 	DECLARE_BITMAP(dests, VF_MAX_WORLD) = { };
 	struct vf_link_set set;
 	unsigned long *undo;
+	u32 i, at = 0;
 	int ret;
-	u32 i;
 
 	ret = vf_nl_link_set(info, &set);
 	if (ret)
 		return ret;
-	for (i = 0; i < dom->topo.nlinks; i++)
-		if (vf_links_have(&dom->topo, w, i))
-			vf_change_link(dom, i, dests);
+	while ((i = vf_links_next(&dom->topo, w, &at)) != VF_NONE)
+		vf_change_link(dom, i, dests);
 	if (set.admin == VF_LINK_DRAIN) {
 		undo = kvcalloc(BITS_TO_LONGS(VF_MAX_LINKS), sizeof(long), VF_GFP_LOCKED);
 		if (!undo)
@@ -440,9 +439,9 @@ static int vf_nl_set_links(struct sk_buff *skb, struct genl_info *info,
 		if (ret)
 			return ret;
 	} else {
-		for (i = 0; i < dom->topo.nlinks && !ret; i++)
-			if (vf_links_have(&dom->topo, w, i))
-				ret = vf_nl_set_link(dom, i, &set);
+		at = 0;
+		while (!ret && (i = vf_links_next(&dom->topo, w, &at)) != VF_NONE)
+			ret = vf_nl_set_link(dom, i, &set);
 	}
 	if (info->attrs[VFAB_A_UP])
 		n->up = nla_get_u8(info->attrs[VFAB_A_UP]);

@@ -318,6 +318,40 @@ bool vf_links_have(const struct vf_topo *t, const struct vf_links *w, u32 link)
 	return rank && sw && port;
 }
 
+/**
+ * vf_links_next - go through a choice of links
+ * @t: the topology
+ * @w: the choice; what it names exists
+ * @at: 0 to begin with, then what the last call left there
+ *
+ * By the ports of whom it names, so that one link of many is found at once.
+ * Return: the next one, or VF_NONE.
+ */
+u32 vf_links_next(const struct vf_topo *t, const struct vf_links *w, u32 *at)
+{
+	u32 v = 0, n = t->world + t->switches, from, to, link;
+
+	if (w->rank != VF_NONE) {
+		v = w->rank;
+		n = w->ranks;
+	} else if (w->sw != VF_NONE) {
+		v = t->world + w->sw;
+		n = 1;
+	}
+	from = t->first[v];
+	to = t->first[v + n];
+	while (from + *at < to) {
+		u32 p = from + (*at)++;
+
+		link = t->port[p].link;
+		/* Once, where both ends are in there */
+		if (link != VF_NONE && vf_links_have(t, w, link) &&
+		    (p == t->link[link].end[0] || t->link[link].end[0] - from >= to - from))
+			return link;
+	}
+	return VF_NONE;
+}
+
 /* A vertex's port by its number, or VF_NONE. */
 u32 vf_topo_port(const struct vf_topo *t, u32 vertex, u32 number)
 {

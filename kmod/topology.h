@@ -239,6 +239,7 @@ void vf_topo_degrade(struct vf_topo *t, u32 link, u32 rate, u32 latency, u32 wid
 bool vf_link_works(const struct vf_topo *t, u32 link);
 bool vf_link_carries(const struct vf_topo *t, u32 link);
 bool vf_links_have(const struct vf_topo *t, const struct vf_links *w, u32 link);
+u32 vf_links_next(const struct vf_topo *t, const struct vf_links *w, u32 *at);
 u32 vf_topo_port(const struct vf_topo *t, u32 vertex, u32 number);
 bool vf_topo_is_router(const struct vf_topo *t, u32 vertex);
 int vf_topo_set_entry(struct vf_topo *t, u32 router, u32 dest, u32 base, u64 mask);
