@@ -74,6 +74,13 @@ static inline vm_fault_t vf_insert_pmd(struct vm_fault *vmf, unsigned long pfn)
 }
 #endif
 
+/* What pre_doit and post_doit of a genetlink family are told of the command */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define vf_genl_op genl_split_ops
+#else
+#define vf_genl_op genl_ops
+#endif
+
 /* The parsed attributes of a dump request. */
 static inline struct nlattr **vf_dump_attrs(struct netlink_callback *cb)
 {

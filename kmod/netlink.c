@@ -241,28 +241,40 @@ static bool vf_nl_admin(struct sk_buff *req, struct vf_domain *dom)
 	       (dom && dom->restricted && netlink_net_capable(req, CAP_NET_ADMIN));
 }
 
-/* Answer a request with one message about one object. */
+/*
+ * Answer a request with one message about one object, in the room that
+ * vf_nl_pre_doit() made: what was done is not reported as a lack of memory.
+ */
 int vf_nl_reply(struct sk_buff *skb, struct genl_info *info,
 		struct vf_domain *dom, vf_nl_fill_t fill, unsigned long index)
 {
 	struct vf_nl_to to = {
+		.skb = info->user_ptr[0],
 		.req = skb,
 		.portid = info->snd_portid,
 		.seq = info->snd_seq,
 		.cmd = info->genlhdr->cmd,
 		.admin = vf_nl_admin(skb, dom),
 	};
-	int ret;
+	int ret = fill(&to, dom, index);
 
-	to.skb = genlmsg_new(VF_NL_REPLY, GFP_KERNEL);
-	if (!to.skb)
-		return -ENOMEM;
-	ret = fill(&to, dom, index);
-	if (ret) {
-		nlmsg_free(to.skb);
+	if (ret)
 		return ret;
-	}
+	info->user_ptr[0] = NULL;
 	return genlmsg_reply(to.skb, info);
+}
+
+static int vf_nl_pre_doit(const struct vf_genl_op *op, struct sk_buff *skb,
+			  struct genl_info *info)
+{
+	info->user_ptr[0] = genlmsg_new(VF_NL_REPLY, GFP_KERNEL);
+	return info->user_ptr[0] ? 0 : -ENOMEM;
+}
+
+static void vf_nl_post_doit(const struct vf_genl_op *op, struct sk_buff *skb,
+			    struct genl_info *info)
+{
+	nlmsg_free(info->user_ptr[0]);
 }
 
 static int vf_nl_dump_domain(const struct vf_nl_to *to, struct vf_domain *dom,
@@ -492,6 +504,8 @@ struct genl_family vf_family __ro_after_init = {
 	.module = THIS_MODULE,
 	.ops = vfabric_nl_ops,
 	.n_ops = ARRAY_SIZE(vfabric_nl_ops),
+	.pre_doit = vf_nl_pre_doit,
+	.post_doit = vf_nl_post_doit,
 	.mcgrps = vf_groups,
 	.n_mcgrps = ARRAY_SIZE(vf_groups),
 };
