@@ -285,6 +285,8 @@ struct vf_domain *vf_domain_create(struct net *net,
 		dom->restricted = true;
 	}
 
+	/* Its device files are there before it is: nobody attaches until then */
+	mutex_lock(&dom->lock);
 	mutex_lock(&vf_registry);
 	if (vf_ndomains >= vf_param_max_domains) {
 		NL_SET_ERR_MSG(extack,
@@ -300,6 +302,7 @@ struct vf_domain *vf_domain_create(struct net *net,
 
 	ret = vf_partitions_create(dom);
 	if (ret) {
+		WRITE_ONCE(dom->dead, true);
 		list_for_each_entry_safe(part, next, &dom->parts, node)
 			vf_partition_delete(part);
 		xa_erase(&vf_domains, dom->id);
@@ -310,10 +313,12 @@ struct vf_domain *vf_domain_create(struct net *net,
 	atomic_inc(&vf_seq);
 	xa_store(&vf_domains, dom->id, dom, GFP_KERNEL); /* reserved: cannot fail */
 	mutex_unlock(&vf_registry);
+	mutex_unlock(&dom->lock);
 	return dom;
 
 unlock:
 	mutex_unlock(&vf_registry);
+	mutex_unlock(&dom->lock);
 put:
 	vf_domain_put(dom);
 	return ERR_PTR(ret);
