@@ -33,7 +33,12 @@ static char *vf_devnode(VF_DEVNODE_CONST struct device *dev, umode_t *mode,
 		*uid = vd->uid;
 	if (gid)
 		*gid = vd->gid;
-	return kasprintf(GFP_KERNEL, "vfabric/%s", dev_name(dev) + strlen("vfabric-"));
+	/*
+	 * Also asked for the name of the file to remove: one that stays leads
+	 * to whoever has its minor next.
+	 */
+	return kasprintf(GFP_KERNEL | __GFP_NOFAIL, "vfabric/%s",
+			 dev_name(dev) + strlen("vfabric-"));
 }
 
 static const struct device_type vf_device_type = {
