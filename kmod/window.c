@@ -94,6 +94,12 @@ struct vf_window *vf_window_kernel(struct vf_holder *h, enum vf_window_kind kind
 	return win;
 }
 
+/* It calls no memory for an inode or a page no space. */
+static int vf_shmem_error(int err)
+{
+	return err == -ENOSPC ? -ENOMEM : err;
+}
+
 /*
  * All pages now, zeroed and charged to the caller's memory cgroup. They are
  * referenced for the window's life, so they are not reclaimed, moved or split.
@@ -112,7 +118,7 @@ static int vf_window_populate(struct vf_window *win)
 		int ret = PTR_ERR(win->shm);
 
 		win->shm = NULL;
-		return ret;
+		return vf_shmem_error(ret);
 	}
 	mapping = win->shm->f_mapping;
 	mapping_set_gfp_mask(mapping, gfp);
@@ -123,7 +129,7 @@ static int vf_window_populate(struct vf_window *win)
 		struct folio *folio;
 
 		if (IS_ERR(page))
-			return PTR_ERR(page) == -ENOSPC ? -ENOMEM : PTR_ERR(page);
+			return vf_shmem_error(PTR_ERR(page));
 		folio = page_folio(page);
 		n = folio_nr_pages(folio) - folio_page_idx(folio, page);
 		for (j = 0; j < n && i < win->npages; j++, i++)
