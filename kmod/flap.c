@@ -36,33 +36,59 @@ static void vf_flap_set(struct vf_domain *dom, struct vf_flap *f, bool down)
 }
 
 /**
+ * vf_flap_make - make room for a link to flap
+ * @dom: under its lock
+ * @link: a link
+ *
+ * Follow it by vf_flap_start() or vf_flap_unmake() before unlocking.
+ * Return: 0 or -ENOMEM.
+ */
+int vf_flap_make(struct vf_domain *dom, u32 link)
+{
+	struct vf_flap *f;
+
+	lockdep_assert_held(&dom->lock);
+	if (vf_flap_find(dom, link))
+		return 0;
+	f = kzalloc(sizeof(*f), VF_GFP_LOCKED);
+	if (!f)
+		return -ENOMEM;
+	f->link = link;
+	list_add_tail(&f->node, &dom->flaps);
+	return 0;
+}
+
+/* Only those that have been started. */
+void vf_flap_unmake(struct vf_domain *dom)
+{
+	struct vf_flap *f, *next;
+
+	list_for_each_entry_safe(f, next, &dom->flaps, node)
+		if (!f->left) {
+			list_del(&f->node);
+			kfree(f);
+		}
+}
+
+/**
  * vf_flap_start - take a link down, and up again, @count times
  * @dom: under its lock
- * @link: a link, which flaps anew if it did
+ * @link: one of vf_flap_make(), which flaps anew if it did
  * @period: milliseconds, 2 or more
  * @count: 1 or more
  *
  * The link is down when it returns, but routes are not compiled.
- * Return: 0 or -ENOMEM.
  */
-int vf_flap_start(struct vf_domain *dom, u32 link, u32 period, u32 count)
+void vf_flap_start(struct vf_domain *dom, u32 link, u32 period, u32 count)
 {
 	struct vf_flap *f = vf_flap_find(dom, link);
 
 	lockdep_assert_held(&dom->lock);
-	if (!f) {
-		f = kzalloc(sizeof(*f), VF_GFP_LOCKED);
-		if (!f)
-			return -ENOMEM;
-		f->link = link;
-		list_add_tail(&f->node, &dom->flaps);
-	}
 	f->left = 2 * count - 1;
 	f->half = max(1UL, msecs_to_jiffies(period / 2));
 	f->next = jiffies + f->half;
 	vf_flap_set(dom, f, true);
 	mod_delayed_work(vf_wq, &dom->flap, 0);
-	return 0;
 }
 
 /* The link is up by itself again; routes are not compiled. */

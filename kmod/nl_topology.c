@@ -370,14 +370,16 @@ static int vf_nl_link_set(struct genl_info *info, struct vf_link_set *set)
 	return 0;
 }
 
-static int vf_nl_set_link(struct vf_domain *dom, u32 link, const struct vf_link_set *set)
+static void vf_nl_set_link(struct vf_domain *dom, u32 link, const struct vf_link_set *set)
 {
 	struct vf_link *l = &dom->topo.link[link];
 
 	if (set->admin >= 0)
 		l->admin = set->admin;
-	if (set->period)
-		return vf_flap_start(dom, link, set->period, set->count);
+	if (set->period) {
+		vf_flap_start(dom, link, set->period, set->count);
+		return;
+	}
 	if (set->restore) {
 		vf_flap_stop(dom, link);
 		l->set = (struct vf_speed){ l->rate, l->latency, l->width };
@@ -389,7 +391,19 @@ static int vf_nl_set_link(struct vf_domain *dom, u32 link, const struct vf_link_
 	if (set->width != VF_NONE)
 		l->set.width = set->width;
 	vf_fault_speed(dom, link);
-	return 0;
+}
+
+/* All of the links can flap from now on, or it is as before. */
+static int vf_nl_make_flaps(struct vf_domain *dom, const struct vf_links *w)
+{
+	u32 i, at = 0;
+	int ret = 0;
+
+	while (!ret && (i = vf_links_next(&dom->topo, w, &at)) != VF_NONE)
+		ret = vf_flap_make(dom, i);
+	if (ret)
+		vf_flap_unmake(dom);
+	return ret;
 }
 
 /* Draining is undone where it would cut a pair. */
@@ -426,6 +440,8 @@ static int vf_nl_set_links(struct sk_buff *skb, struct genl_info *info,
 	int ret;
 
 	ret = vf_nl_link_set(info, &set);
+	if (!ret && set.period)
+		ret = vf_nl_make_flaps(dom, w);
 	if (ret)
 		return ret;
 	while ((i = vf_links_next(&dom->topo, w, &at)) != VF_NONE)
@@ -440,13 +456,12 @@ static int vf_nl_set_links(struct sk_buff *skb, struct genl_info *info,
 			return ret;
 	} else {
 		at = 0;
-		while (!ret && (i = vf_links_next(&dom->topo, w, &at)) != VF_NONE)
-			ret = vf_nl_set_link(dom, i, &set);
+		while ((i = vf_links_next(&dom->topo, w, &at)) != VF_NONE)
+			vf_nl_set_link(dom, i, &set);
 	}
 	if (info->attrs[VFAB_A_UP])
 		n->up = nla_get_u8(info->attrs[VFAB_A_UP]);
-	/* What was set before memory ran out takes effect */
-	return vf_nl_apply(skb, info, dom, dests, VFAB_REASON_LINK, set.admin < 0, n) ?: ret;
+	return vf_nl_apply(skb, info, dom, dests, VFAB_REASON_LINK, set.admin < 0, n);
 }
 
 static int vf_nl_link_or_port_set(struct sk_buff *skb, struct genl_info *info,

@@ -626,7 +626,9 @@ int vf_pace_set(struct vf_domain *dom, bool on, u32 scale);
 void vf_pace_forget(struct vf_domain *dom, u32 link);
 
 /* flap.c */
-int vf_flap_start(struct vf_domain *dom, u32 link, u32 period, u32 count);
+int vf_flap_make(struct vf_domain *dom, u32 link);
+void vf_flap_unmake(struct vf_domain *dom);
+void vf_flap_start(struct vf_domain *dom, u32 link, u32 period, u32 count);
 void vf_flap_stop(struct vf_domain *dom, u32 link);
 void vf_flap_stop_all(struct vf_domain *dom);
 void vf_flap_work(struct work_struct *work);
