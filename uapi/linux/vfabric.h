@@ -41,7 +41,8 @@
  * EINTR        a signal arrived
  *
  * A call that fails has changed nothing and leaves the structure as it was,
- * except that WAIT reports the current values with ETIMEDOUT.
+ * except that WAIT reports the current values with ETIMEDOUT, and that EFAULT
+ * comes too late where the structure's memory is taken away during the call.
  * Any process that holds the file may make every call.
  */
 #ifndef _UAPI_LINUX_VFABRIC_H
