@@ -5,6 +5,7 @@
 #	make demo NATIVE=1	the same on this machine's kernel (as root)
 #	make check		every test, on the host and in VMs
 #	make check-mutants	break the module line by line: does a test notice?
+#	make check-debug	every test on kernels that find mistakes: KASAN, lockdep
 #	make bench		measure; writes build/bench.json
 #	make help		the rest
 
@@ -42,6 +43,9 @@ check:
 
 check-mutants:
 	@scripts/check mutants
+
+check-debug:
+	@scripts/check debug
 
 bench:
 	@scripts/bench
@@ -82,6 +86,6 @@ clean:
 	@rm -rf $(foreach d,. kmod,$(addprefix $(d)/,*.o *.ko *.mod *.mod.c .*.cmd .*.d .*.o .tmp_* \
 		Module.symvers modules.order))
 
-.PHONY: all help demo check check-mutants bench tools kdir-check modules modules_place modules_install dkms install clean
+.PHONY: all help demo check check-mutants check-debug bench tools kdir-check modules modules_place modules_install dkms install clean
 
 endif

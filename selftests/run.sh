@@ -103,12 +103,29 @@ run() {
 wanted() {
 	local w
 
-	[[ " $without " != *" $1 "* ]] || return 1
+	[[ " $without " != *" $1 "* && " $without " != *" ${2:-$1} "* ]] || return 1
 	[ ${#only[@]} != 0 ] || return 0
 	for w in "${only[@]}"; do
 		[ "$w" != "$1" ] && [ "$w" != "${2:-}" ] || return 0
 	done
 	return 1
+}
+
+kmemleak=/sys/kernel/debug/kmemleak
+
+# no_leak WHEN: what the kernel has lost, where it knows. It reports what is
+# older than 5 s and has not changed from one scan to the next.
+no_leak() {
+	local leaks
+
+	[ -w $kmemleak ] || return
+	sleep 5
+	echo scan >$kmemleak
+	echo scan >$kmemleak
+	leaks=$(cat $kmemleak)
+	[ -z "$leaks" ]
+	result "nothing leaked: $1" $? "$leaks"
+	echo clear >$kmemleak
 }
 
 only=() without=
@@ -129,6 +146,13 @@ echo "# condition: kernel=$(uname -r) arch=$(uname -m)" >>"$out/run.log"
 if loaded; then
 	echo "run.sh: vfabric is loaded already: this is for a fresh VM" >&2
 	exit 2
+fi
+# What was lost before is not the module's
+if [ -w $kmemleak ]; then
+	sleep 5
+	echo scan >$kmemleak
+	echo scan >$kmemleak
+	echo clear >$kmemleak
 fi
 insmod "$ko" || { echo "run.sh: $ko does not load: see the console" >&2; exit 2; }
 
@@ -169,10 +193,12 @@ if wanted lib && [ -x "$libtest" ]; then
 	run lib bash -c library
 fi
 
+no_leak "while the module is loaded"
 if loaded; then
 	text=$(rmmod vfabric 2>&1)
 	result "module unloads at the end" $? "$text"
 fi
+no_leak "after the module is unloaded"
 echo "1..$count" >>"$out/run.log"
 echo "# status: $wrong" >>"$out/run.log"
 exit $failed
