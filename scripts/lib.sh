@@ -16,8 +16,9 @@ me=${0##*/}
 PATH=$PATH:/usr/sbin:/sbin
 
 # What a kernel prints when something is wrong with it (scripts/vm, scripts/uml).
+# Not what kmemleak says to who asks it (selftests/run.sh).
 # shellcheck disable=SC2034 # used there
-kernel_complaints='\bBUG\b|WARNING: |cut here|\bOops\b|general protection fault[,:]|Kernel panic|possible (recursive|circular) locking|possible irq lock inversion|inconsistent lock state|suspicious RCU usage|INFO: task .* blocked for more than|INFO: trying to register non-static key|rcu.*(detected (expedited )?stalls|self-detected stall)|soft lockup|hard LOCKUP|refcount_t: |KASAN: |KCSAN: |KFENCE: |UBSAN: |Bad page state|sleeping function called from invalid|scheduling while atomic|ODEBUG: |list_(add|del) corruption|kmemleak: [0-9]+ new suspected|unable to handle (page fault|kernel)|DEBUG_LOCKS_WARN_ON|Invalid wait context|bad unlock balance|held lock freed|Voluntary context switch within RCU|unregister_netdevice: waiting for|still has objects|cannot create duplicate filename|kobject: .*(tried to|does not have a release)'
+kernel_complaints='\bBUG\b|WARNING: |cut here|\bOops\b|general protection fault[,:]|Kernel panic|possible (recursive|circular) locking|possible irq lock inversion|inconsistent lock state|suspicious RCU usage|INFO: task .* blocked for more than|INFO: trying to register non-static key|rcu.*(detected (expedited )?stalls|self-detected stall)|soft lockup|hard LOCKUP|refcount_t: |KASAN: |KCSAN: |KFENCE: |UBSAN: |Bad page state|sleeping function called from invalid|scheduling while atomic|ODEBUG: |list_(add|del) corruption|unable to handle (page fault|kernel)|DEBUG_LOCKS_WARN_ON|Invalid wait context|bad unlock balance|held lock freed|Voluntary context switch within RCU|unregister_netdevice: waiting for|still has objects|cannot create duplicate filename|kobject: .*(tried to|does not have a release)'
 
 say() {
 	printf '%s: %s\n' "$me" "$*" >&2

@@ -82,6 +82,29 @@ linux_prune() {
 	find . -type d -empty -delete
 }
 
+# The sources in DIR/k, as the last build left them if it was ended halfway.
+linux_start() {
+	local dir=$1 what=$2
+
+	shift 2
+	if [ -e "$dir/unpacked" ] && linux_config "$@" | cmp -s - "$dir/config"; then
+		say "going on with a build that was ended"
+		return
+	fi
+	need_space "$cache_dir" 2500 "building $what" "set VFABRIC_CACHE"
+	rm -rf "$dir"
+	mkdir -p "$dir/k"
+	linux_download "$dir"
+	work "unpacking" linux_unpack "$dir" ||
+		die 2 "$linux_package cannot be unpacked (above): make room in $cache_dir and try again"
+	dpkg-deb -f "$dir"/*.deb Version >"$dir/version"
+	rm -f "$dir"/*.deb
+	(cd "$dir/k" && linux_patch) ||
+		die 2 "$linux_package has changed: correct linux_patch in scripts/$me"
+	linux_config "$@" >"$dir/config"
+	: >"$dir/unpacked"
+}
+
 linux_build() {
 	local to=$1 what=$2 configs=() tmp line
 
@@ -108,18 +131,8 @@ linux_build() {
 			return 0
 		fi
 	fi
-	need_space "$cache_dir" 2500 "building $what" "set VFABRIC_CACHE"
-	rm -rf "$cache_dir/.linux".*/
-	tmp=$(mktemp -d "$cache_dir/.linux.XXXXXX")
-	# shellcheck disable=SC2064 # expand now: the trap outlives this function
-	trap "rm -rf '$tmp'" EXIT
-	mkdir "$tmp/k" "$tmp/kept"
-	linux_download "$tmp"
-	work "unpacking" linux_unpack "$tmp" ||
-		die 2 "$linux_package cannot be unpacked (above): make room in $cache_dir and try again"
-	linux_config "${configs[@]}" >"$tmp/config"
-	(cd "$tmp/k" && linux_patch) ||
-		die 2 "$linux_package has changed: correct linux_patch in scripts/$me"
+	tmp=$cache_dir/.linux.${to##*/}
+	linux_start "$tmp" "$what" "${configs[@]}"
 	(cd "$tmp/k" && "${linux_make[@]}" KCONFIG_ALLCONFIG="$tmp/config" allnoconfig) >"$tmp/log" 2>&1 || {
 		cat "$tmp/log" >&2
 		die 2 "the kernel cannot be configured (above): look at ${configs[*]#"$here/"}"
@@ -132,16 +145,17 @@ linux_build() {
 	done <"$tmp/config"
 	work "compiling $what (5 to 40 minutes)" linux_compile "$tmp/k" "$@" ||
 		die 2 "$what does not build (above)"
+	rm -rf "$tmp/kept" "$tmp/unpacked"
+	mkdir "$tmp/kept"
 	(cd "$tmp/k" && linux_keep "$tmp/kept" && linux_prune) ||
 		die 2 "$what was built, but cannot be kept (above)"
 	mv "$tmp/kept"/* "$tmp/k/"
-	dpkg-deb -f "$tmp"/*.deb Version >"$tmp/k/.vfabric-version"
+	cp "$tmp/version" "$tmp/k/.vfabric-version"
 	cp "$tmp/config" "$tmp/k/.vfabric-config"
 	rm -rf "$to"
 	mkdir -p "${to%/*}"
 	mv "$tmp/k" "$to"
 	rm -rf "$tmp"
-	trap - EXIT
 	exec 9>&-
 	say "$what $(linux_version "$to") is in place"
 }
