@@ -104,7 +104,7 @@ static int doze(struct vfab_comm *c, const struct peer *p, uint64_t seq)
 	 * this look rings, and the sleep does not begin.
 	 */
 	count = vfab_count(c->ep, COMM_VECTOR);
-	loss = vfab_loss(c->ep);
+	loss = vfabi_loss(c->ep);
 	if (reached(p, seq))
 		return 0;
 	until = c->never_sleep ? 0 : vfabi_now() + COMM_SLICE;

@@ -85,7 +85,7 @@ static void look(const struct vfab_comm *c, int slot, struct look *l)
 int comm_check(struct vfab_comm *c, int slot)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
-	uint64_t loss = vfab_loss(c->ep);
+	uint64_t loss = vfabi_loss(c->ep);
 	struct look l;
 	int i;
 
@@ -98,12 +98,12 @@ int comm_check(struct vfab_comm *c, int slot)
 	 * are more to come, and who was cut off cannot be told yet.
 	 */
 	if (l.lost && loss == c->loss) {
-		for (i = 0; i < 100 && vfab_loss(c->ep) == loss; i++)
+		for (i = 0; i < 100 && vfabi_loss(c->ep) == loss; i++)
 			nanosleep(&ms, NULL);
 		look(c, slot, &l);
 	}
 	if (vfabi_ended(c->ep)) {
-		vfabi_fail_ended();
+		vfabi_fail_ended(c->ep);
 		return comm_fail(c, ENODEV, c->ep->info.rank);
 	}
 	/*
@@ -140,7 +140,7 @@ static int set_group(struct vfab_comm *c, const uint32_t *ranks)
 	uint32_t i, r;
 
 	c->index = c->size;
-	c->loss = vfab_loss(c->ep);
+	c->loss = vfabi_loss(c->ep);
 	for (i = 0; i < c->size; i++) {
 		r = ranks[i];
 		if (r >= info->world || seen[r]++)

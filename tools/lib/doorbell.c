@@ -2,9 +2,6 @@
 /* Doorbells: rung, waited for. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "vfab_int.h"
 
 static bool mapped(const struct vfab_ep *ep, uint32_t rank)
@@ -22,57 +19,17 @@ static bool mapped(const struct vfab_ep *ep, uint32_t rank)
 
 /*
  * Maps the doorbells of @rank, anew if the peer was lost since: the endpoint
- * that has the rank now may be another one. The pages keep their address, and
- * moving new ones there leaves no gap, since other threads may be ringing.
+ * that has the rank now may be another one.
  */
 static int map_bell(struct vfab_ep *ep, uint32_t rank)
 {
 	struct vfabi_bell *b = &ep->bells[rank];
-	struct vfab_bell k = { .rank = rank, .loss = VFAB_LOSS_ABSORB };
-	struct vfab_release r;
-	size_t page = ep->page;
 	uint32_t losses = vfabi_losses(ep, rank);
-	char *pages, *at = b->pages;
-	void *p;
-	int ret;
+	int ret = ep->ops->bell(ep, rank);
 
-	if (ioctl(ep->fd, VFAB_IOC_BELL, &k))
-		return vfabi_fail(errno, "the doorbells of rank %u: %s", rank,
-				  vfabi_errno(errno));
-	pages = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (pages == MAP_FAILED)
-		goto release;
-	p = mmap(pages, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		 ep->fd, k.cookie);
-	if (p != MAP_FAILED)
-		p = mmap(pages + page, page, PROT_READ, MAP_SHARED | MAP_FIXED,
-			 ep->fd, k.cookie + page);
-	if (p != MAP_FAILED && at) {
-		p = mremap(pages, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, at);
-		if (p != MAP_FAILED)
-			p = mremap(pages + page, page, page,
-				   MREMAP_MAYMOVE | MREMAP_FIXED, at + page);
-	}
-	if (p == MAP_FAILED)
-		goto unmap;
-	r.cookie = b->cookie;
-	if (at)
-		ioctl(ep->fd, VFAB_IOC_RELEASE, &r);
-	else
-		__atomic_store_n(&b->pages, pages, __ATOMIC_RELAXED);
-	b->cookie = k.cookie;
-	__atomic_store_n(&b->losses, losses, __ATOMIC_RELEASE);
-	return 0;
-unmap:
-	ret = errno;
-	munmap(pages, 2 * page);
-	errno = ret;
-release:
-	ret = errno;
-	r.cookie = k.cookie;
-	ioctl(ep->fd, VFAB_IOC_RELEASE, &r);
-	return vfabi_fail(ret, "mapping the doorbells of rank %u: %s", rank,
-			  vfabi_errno(ret));
+	if (!ret)
+		__atomic_store_n(&b->losses, losses, __ATOMIC_RELEASE);
+	return ret;
 }
 
 static int bell(struct vfab_ep *ep, uint32_t rank)
@@ -90,25 +47,10 @@ static int bell(struct vfab_ep *ep, uint32_t rank)
 
 int vfabi_bells_init(struct vfab_ep *ep)
 {
-	int ret;
-
 	ep->bells = calloc(ep->info.world, sizeof(*ep->bells));
 	if (!ep->bells)
 		return vfabi_fail(ENOMEM, "out of memory");
-	ret = map_bell(ep, ep->info.rank);
-	if (ret)
-		free(ep->bells);
-	return ret;
-}
-
-void vfabi_bells_exit(struct vfab_ep *ep)
-{
-	uint32_t i;
-
-	for (i = 0; i < ep->info.world; i++)
-		if (ep->bells[i].pages)
-			munmap(ep->bells[i].pages, 2 * ep->page);
-	free(ep->bells);
+	return map_bell(ep, ep->info.rank);
 }
 
 static void count_stat(uint64_t *stat)
@@ -119,7 +61,6 @@ static void count_stat(uint64_t *stat)
 
 static inline int ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 {
-	struct vfab_ring r = { .rank = rank, .vector = vector };
 	struct vfabi_bell *b;
 	uint32_t losses;
 	char *word;
@@ -145,11 +86,11 @@ static inline int ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 	 * load of the count: one of the two sees the other's store.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n((uint64_t *)(word + ep->page), __ATOMIC_RELAXED)) {
+	if (__atomic_load_n((uint64_t *)(word + ep->armed), __ATOMIC_RELAXED)) {
 		count_stat(&ep->stats.ring_calls);
-		if (ioctl(ep->fd, VFAB_IOC_RING, &r))
-			return vfabi_fail(errno, "ringing rank %u: %s", rank,
-					  vfabi_errno(errno));
+		ret = ep->ops->wake(ep, rank, vector);
+		if (ret)
+			return ret;
 	}
 	/*
 	 * The page that stands in for a lost peer's, or after the own end, takes
@@ -160,7 +101,7 @@ static inline int ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 	 * ring itself sleeps: until the route is back, or the view has the loss.
 	 */
 	if (vfabi_ended(ep))
-		return vfabi_fail_ended();
+		return vfabi_fail_ended(ep);
 	if (rank != ep->info.rank && vfabi_lost(ep, rank, losses))
 		return vfabi_fail_lost(ep, rank);
 	vfabi_add(&ep->counts[rank].rings, 1);
@@ -184,7 +125,7 @@ static int ring_stop(void *arg)
 	const struct ringing *r = arg;
 
 	if (vfabi_ended(r->ep))
-		return vfabi_fail_ended();
+		return vfabi_fail_ended(r->ep);
 	return vfabi_lost(r->ep, r->rank, r->losses) ?
 	       vfabi_fail_lost(r->ep, r->rank) : 0;
 }
@@ -226,8 +167,14 @@ uint64_t vfab_count(const struct vfab_ep *ep, uint32_t vector)
 void vfabi_wait_init(struct vfab_ep *ep, enum vfabi_wait how)
 {
 	cpu_set_t cpus;
+	uint32_t n;
 
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) || CPU_COUNT(&cpus) > 1)
+	/* All ranks of a memfd run on this machine: who spins keeps others from it */
+	if (sched_getaffinity(0, sizeof(cpus), &cpus))
+		n = 2;
+	else
+		n = CPU_COUNT(&cpus);
+	if (n > 1 && (ep->ops == &vfabi_device || ep->info.world <= n))
 		vfab_wait_policy(ep, 20000, 0);
 	else
 		vfab_wait_policy(ep, 0, 10);
@@ -260,7 +207,7 @@ static int changed(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
 		   uint64_t *loss)
 {
 	uint64_t c = vfab_count(ep, vector);
-	uint64_t l = loss ? vfab_loss(ep) : 0;
+	uint64_t l = loss ? vfabi_loss(ep) : 0;
 	int ret = 1;
 
 	/*
@@ -295,6 +242,7 @@ static int poll_for(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
 				return ret;
 			vfabi_relax();
 		}
+		vfabi_watch(ep);
 		if ((uint64_t)vfabi_now() >= deadline)
 			return -ETIMEDOUT;
 		if (vfabi_now() >= end)
@@ -304,6 +252,7 @@ static int poll_for(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
 		ret = changed(ep, vector, count, loss);
 		if (ret <= 0)
 			return ret;
+		vfabi_watch(ep);
 		if ((uint64_t)vfabi_now() >= deadline)
 			return -ETIMEDOUT;
 		sched_yield();
@@ -314,17 +263,15 @@ static int poll_for(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
 int vfabi_sleep(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
 		uint64_t *loss, uint64_t deadline)
 {
-	struct vfab_wait w = { .vector = vector, .deadline = deadline };
 	int ret, err;
 
 	do {
-		w.count = *count;
-		w.loss = loss ? *loss : vfab_loss(ep);
 		count_stat(&ep->stats.wait_calls);
-		err = ioctl(ep->fd, VFAB_IOC_WAIT, &w) ? errno : 0;
+		err = ep->ops->sleep(ep, vector, *count, loss ? *loss : vfabi_loss(ep),
+				     deadline);
 		ret = changed(ep, vector, count, loss);
 		if (ret == 1 && err)
-			ret = -err;
+			ret = err;
 	} while (ret == 1);
 	return ret;
 }
@@ -355,20 +302,14 @@ int vfab_wait(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
 	case -ETIMEDOUT:
 		return vfabi_fail(ETIMEDOUT, "nobody rang doorbell %u", vector);
 	case -ENODEV:
-		return vfabi_fail_ended();
+		return vfabi_fail_ended(ep);
 	}
 	return ret;
 }
 
 int vfab_eventfd(struct vfab_ep *ep, uint32_t vector, int fd)
 {
-	struct vfab_eventfd e = { .vector = vector, .fd = fd };
-
-	if (!ioctl(ep->fd, VFAB_IOC_EVENTFD, &e))
-		return 0;
-	return vfabi_fail(errno, "binding fd %d to doorbell %u: %s", fd, vector,
-			  errno == EINVAL ? "not an eventfd, or no such doorbell" :
-			  vfabi_errno(errno));
+	return ep->ops->eventfd(ep, vector, fd);
 }
 
 void vfab_stats(const struct vfab_ep *ep, struct vfab_stats *stats)

@@ -82,14 +82,33 @@ const char *vfabi_errno(int err)
 
 int vfabi_fail_lost(const struct vfab_ep *ep, uint32_t rank)
 {
+	if (ep->ops != &vfabi_device)
+		return vfabi_fail(EHOSTUNREACH,
+				  "rank %u was lost: its process ended, or gave the rank up", rank);
 	return vfabi_fail(EHOSTUNREACH,
 			  "rank %u was lost: see 'vfabctl endpoint show dom%u/ep%u'",
 			  rank, ep->info.domain, rank);
 }
 
-int vfabi_fail_ended(void)
+int vfabi_fail_ended(const struct vfab_ep *ep)
 {
+	if (ep->ops != &vfabi_device)
+		return vfabi_fail(ENODEV,
+				  "the endpoint has ended: the process that opened it did, or closed the library's files");
 	return vfabi_fail(ENODEV, "%s", vfabi_errno(ENODEV));
+}
+
+int vfabi_fail_tag(const struct vfab_ep *ep, uint64_t tag)
+{
+	return vfabi_fail(EEXIST,
+			  "rank %u has a window of tag %llu already: free it, or take another tag",
+			  ep->info.rank, (unsigned long long)tag);
+}
+
+int vfabi_fail_no_tag(int err, uint32_t rank, uint64_t tag)
+{
+	return vfabi_fail(err, "rank %u has no window of tag %llu%s", rank,
+			  (unsigned long long)tag, err == ENOENT ? "" : " yet");
 }
 
 const char *vfab_strerror(int err)

@@ -5,7 +5,6 @@
  * fabric asks for. Loads and stores of mapped memory know nothing of it.
  */
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include "vfab_int.h"
 
@@ -30,24 +29,15 @@ static void watch_forks(void)
 int vfabi_counts_map(struct vfab_ep *ep)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct vfab_counts c = { 0 };
 	void *p = NULL;
 	int ret = 0;
 
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&ep->lock);
-	if (!ep->counts) {
-		if (ioctl(ep->fd, VFAB_IOC_COUNTS, &c))
-			ret = vfabi_fail(errno, "memory to count bytes in: %s",
-					 vfabi_errno(errno));
-		else
-			ret = vfabi_map(ep->fd, c.cookie, c.bytes,
-					PROT_READ | PROT_WRITE, &p);
-	}
-	if (p) {
-		ep->counts_bytes = c.bytes;
+	if (!ep->counts)
+		ret = ep->ops->counts(ep, &p, &ep->counts_bytes);
+	if (p)
 		__atomic_store_n(&ep->counts, p, __ATOMIC_RELEASE);
-	}
 	pthread_mutex_unlock(&ep->lock);
 	return ret;
 }
@@ -91,7 +81,7 @@ static bool recovering(const struct vfab_ep *ep, uint32_t rank)
 
 int vfabi_reserve(struct vfabi_pace *p, uint32_t rank, enum vfabi_way way, size_t bytes)
 {
-	const struct vfab_ep *ep = p->ep;
+	struct vfab_ep *ep = p->ep;
 	struct vfab_pace q;
 	int ret;
 
@@ -100,11 +90,11 @@ int vfabi_reserve(struct vfabi_pace *p, uint32_t rank, enum vfabi_way way, size_
 			.rank = rank, .flags = way == VFABI_GET ? VFAB_PACE_GET : 0,
 			.bytes = bytes < ep->info.window_max ? bytes : ep->info.window_max,
 		};
-		if (ioctl(ep->fd, VFAB_IOC_PACE, &q)) {
-			ret = errno;
+		ret = ep->ops->pace(ep, &q);
+		if (ret) {
 			/* An outage that may pass */
-			if (ret != EHOSTUNREACH || !recovering(ep, rank))
-				return -ret;
+			if (ret != -EHOSTUNREACH || !recovering(ep, rank))
+				return ret;
 			q.bytes = 0;
 			q.at = vfabi_now() + VFAB_SECOND / 1000;
 		}
@@ -127,7 +117,7 @@ int vfabi_arrive(struct vfabi_pace *p)
 
 static int ended(const struct vfab_ep *ep)
 {
-	return vfabi_ended(ep) ? vfabi_fail_ended() : 0;
+	return vfabi_ended(ep) ? vfabi_fail_ended(ep) : 0;
 }
 
 /*
@@ -138,7 +128,7 @@ static int ended(const struct vfab_ep *ep)
  */
 static int renew(struct vfab_ep *ep, struct vfab_mem *mem)
 {
-	struct vfab_release old = { .cookie = mem->cookie };
+	uint64_t old = mem->cookie;
 	union vfabi_fate fate = vfabi_fate(ep, mem->rank);
 	struct vfab_mem m;
 	void *p;
@@ -157,7 +147,7 @@ static int renew(struct vfab_ep *ep, struct vfab_mem *mem)
 	mem->cookie = m.cookie;
 	__atomic_store_n(&mem->fate, fate.word, __ATOMIC_RELAXED);
 	__atomic_store_n(&mem->known, 1, __ATOMIC_RELEASE);
-	ioctl(ep->fd, VFAB_IOC_RELEASE, &old);
+	ep->ops->release(ep, mem->handle, old);
 	return 0;
 }
 

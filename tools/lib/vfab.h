@@ -94,6 +94,17 @@ int vfab_find(const char *domain, char *path, size_t len, struct vfab_info *info
 int vfab_env_job(uint32_t *rank, uint32_t *ranks, uint32_t *n);
 
 /**
+ * vfab_memfd_create - make a fabric without the module
+ * @world: ranks, 1 to VFAB_MAX_WORLD
+ *
+ * Returns a file, opened close-on-exec, and the ranks that find it in their
+ * environment as VFAB_DOMAIN=memfd:FD or memfd:/proc/PID/fd/FD share windows and
+ * doorbells, all on this machine. Nothing is left of it when the last of them
+ * has gone. There is no switch, and nobody is kept from anybody's memory.
+ */
+int vfab_memfd_create(uint32_t world);
+
+/**
  * vfab_open - take a place in a domain
  * @ep: receives the endpoint
  * @domain: as for vfab_find()

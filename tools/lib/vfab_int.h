@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
-/* What the files of libvfab's device part share. */
+/* What the files of libvfab share: endpoints, and the transports below them. */
 #ifndef VFAB_INT_H
 #define VFAB_INT_H
 
@@ -22,11 +22,69 @@ struct vfabi_bell {
 	uint32_t losses;	/* of the peer, when it was mapped */
 };
 
+/*
+ * A transport: how what is asked for in vfab.h is brought about. Whoever polls,
+ * rings without waking anybody or looks whether a peer was lost does not call it:
+ * each transport keeps the words concerned in memory that all share, and tells
+ * where (@view, @ended and @armed of the endpoint, @pages of the doorbells).
+ *
+ * Calls return 0, or a negative errno whose sentence they have left with
+ * vfabi_fail(), where they do not say otherwise. Ranks and vectors that they are
+ * given are in range.
+ */
+struct vfab_ops {
+	/* As vfab_find(); returns the file. @domain is NULL where nobody named one. */
+	int (*find)(const char *domain, char *path, size_t len, struct vfab_info *info);
+	/*
+	 * Takes the rank, or any; fills @own, @view, @ended, @alive, @armed and
+	 * @name, and @info anew. On failure there is nothing to undo.
+	 */
+	int (*attach)(struct vfab_ep *ep, uint32_t rank);
+	/* Undoes attach, and what was mapped by bell; @fd stays open. */
+	void (*detach)(struct vfab_ep *ep);
+	int (*alloc)(struct vfab_ep *ep, struct vfab_window_alloc *a);
+	int (*free)(struct vfab_ep *ep, uint64_t handle);
+	int (*lookup)(struct vfab_ep *ep, struct vfab_lookup *l);
+	/* The cookie is an offset in @fd, to be mapped. */
+	int (*import)(struct vfab_ep *ep, struct vfab_import *i);
+	/* Without a sentence */
+	int (*release)(struct vfab_ep *ep, uint64_t handle, uint64_t cookie);
+	/* Maps the doorbells of @rank, see map_bell(); under @lock. */
+	int (*bell)(struct vfab_ep *ep, uint32_t rank);
+	/* Wakes those who sleep on a doorbell that is armed. */
+	int (*wake)(struct vfab_ep *ep, uint32_t rank, uint32_t vector);
+	/*
+	 * Sleeps until the doorbell's count or the loss generation differs, the
+	 * endpoint ends, or @deadline; may return 0 earlier. Without a sentence.
+	 */
+	int (*sleep)(struct vfab_ep *ep, uint32_t vector, uint64_t count, uint64_t loss,
+		     uint64_t deadline);
+	int (*eventfd)(struct vfab_ep *ep, uint32_t vector, int fd);
+	int (*event)(struct vfab_ep *ep, struct vfab_event *event, int64_t timeout);
+	/* Memory for struct vfab_count of each rank, which munmap() gives back */
+	int (*counts)(struct vfab_ep *ep, void **p, size_t *bytes);
+	/* Where shape is on. Without a sentence. */
+	int (*pace)(struct vfab_ep *ep, struct vfab_pace *q);
+	/* Looks for peers that died, now and then; NULL: the kernel tells. */
+	void (*watch)(struct vfab_ep *ep);
+};
+
+extern const struct vfab_ops vfabi_device, vfabi_memfd;
+
+/* find.c: find() of the kernel fabric */
+int vfabi_device_find(const char *domain, char *path, size_t len, struct vfab_info *info);
+
 struct vfab_ep {
+	const struct vfab_ops *ops;
+	void *own;			/* the transport's */
 	int fd;
 	size_t page;
 	struct vfab_info info;
+	char name[24];			/* of the domain, for sentences */
 	const struct vfab_view *view;
+	const uint32_t *ended;		/* the endpoint has, unless it is @alive */
+	uint32_t alive;
+	size_t armed;			/* from a doorbell's count to its armed word */
 	struct vfabi_bell *bells;	/* by rank */
 	pthread_mutex_t lock;		/* of the mapping of bells, of tombs, of found */
 	pthread_mutex_t renewing;	/* of windows, see transfer.c; outer to @lock */
@@ -48,18 +106,19 @@ struct vfab_ep {
 int vfabi_fail(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The same, with the sentences that several calls have: EHOSTUNREACH, ENODEV. */
+/* The same, with the sentences that several calls have: EHOSTUNREACH, ENODEV, */
 int vfabi_fail_lost(const struct vfab_ep *ep, uint32_t rank);
-int vfabi_fail_ended(void);
+int vfabi_fail_ended(const struct vfab_ep *ep);
+/* EEXIST, and ENOENT or ETIMEDOUT */
+int vfabi_fail_tag(const struct vfab_ep *ep, uint64_t tag);
+int vfabi_fail_no_tag(int err, uint32_t rank, uint64_t tag);
 
 /* What the error means whatever it happened to. */
 const char *vfabi_errno(int err);
 
-/* vfab_open() and vfab_close() call these. */
 enum vfabi_wait { VFABI_WAIT_AUTO, VFABI_WAIT_SPIN, VFABI_WAIT_YIELD, VFABI_WAIT_BLOCK };
 int vfabi_env_wait(void);
 int vfabi_bells_init(struct vfab_ep *ep);
-void vfabi_bells_exit(struct vfab_ep *ep);
 void vfabi_wait_init(struct vfab_ep *ep, enum vfabi_wait how);
 
 /*
@@ -143,7 +202,22 @@ static inline bool vfabi_lost(const struct vfab_ep *ep, uint32_t rank,
 
 static inline bool vfabi_ended(const struct vfab_ep *ep)
 {
-	return __atomic_load_n(&ep->view->ended, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(ep->ended, __ATOMIC_ACQUIRE) != ep->alive;
+}
+
+static inline uint64_t vfabi_loss(const struct vfab_ep *ep)
+{
+	return vfabi_load(&ep->view->loss);
+}
+
+/*
+ * Whoever waits without vfabi_sleep(), which does it, calls this every 100 ms or
+ * so: that peers died, one of those who wait has to find out.
+ */
+static inline void vfabi_watch(struct vfab_ep *ep)
+{
+	if (ep->ops->watch)
+		ep->ops->watch(ep);
 }
 
 /*

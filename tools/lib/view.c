@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1
 /* What is reachable: the route view, and events. */
-#include <poll.h>
-#include <unistd.h>
 #include "vfab_int.h"
 
 const struct vfab_view *vfab_view(const struct vfab_ep *ep)
@@ -11,7 +9,8 @@ const struct vfab_view *vfab_view(const struct vfab_ep *ep)
 
 uint64_t vfab_loss(const struct vfab_ep *ep)
 {
-	return vfabi_load(&ep->view->loss);
+	vfabi_watch((struct vfab_ep *)ep);
+	return vfabi_loss(ep);
 }
 
 int vfab_peer(const struct vfab_ep *ep, uint32_t rank, struct vfab_peer *peer)
@@ -21,8 +20,9 @@ int vfab_peer(const struct vfab_ep *ep, uint32_t rank, struct vfab_peer *peer)
 	uint64_t g;
 
 	if (rank >= ep->info.world)
-		return vfabi_fail(EINVAL, "rank %u is not one of dom%u's %u ranks",
-				  rank, ep->info.domain, ep->info.world);
+		return vfabi_fail(EINVAL, "rank %u is not one of %s's %u ranks",
+				  rank, ep->name, ep->info.world);
+	vfabi_watch((struct vfab_ep *)ep);
 	for (;;) {
 		g = vfabi_load(&p->generation);
 		peer->generation = g;
@@ -48,28 +48,5 @@ int vfab_peer(const struct vfab_ep *ep, uint32_t rank, struct vfab_peer *peer)
 
 int vfab_event(struct vfab_ep *ep, struct vfab_event *event, int64_t timeout)
 {
-	uint64_t deadline = vfabi_deadline(timeout);
-	struct pollfd p = { .fd = ep->fd, .events = POLLIN };
-	struct timespec ts;
-	int64_t left;
-	ssize_t n;
-
-	for (;;) {
-		n = read(ep->fd, event, sizeof(*event));
-		if (n == sizeof(*event))
-			return 0;
-		if (!n)
-			return vfabi_fail_ended();
-		if (errno != EAGAIN)
-			return vfabi_fail(errno, "reading an event: %s",
-					  vfabi_errno(errno));
-		left = vfabi_left(deadline);
-		if (!left)
-			return vfabi_fail(ETIMEDOUT, "there is no event");
-		ts.tv_sec = left / VFAB_SECOND;
-		ts.tv_nsec = left % VFAB_SECOND;
-		if (ppoll(&p, 1, left < 0 ? NULL : &ts, NULL) < 0)
-			return vfabi_fail(errno, "waiting for an event: %s",
-					  vfabi_errno(errno));
-	}
+	return ep->ops->event(ep, event, timeout);
 }

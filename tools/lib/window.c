@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /* Windows: exported, looked up, imported. */
-#include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #include "vfab_int.h"
 
 #define HUGE_PAGE	(UINT64_C(2) << 20)
@@ -59,7 +55,6 @@ int vfab_window_alloc(struct vfab_ep *ep, uint64_t size, uint64_t tag,
 		      uint32_t access, struct vfab_mem *mem)
 {
 	struct vfab_window_alloc a = { .tag = tag, .access = whole(access) };
-	struct vfab_window_free f;
 	uint64_t page = ep->page;
 	int ret;
 
@@ -68,112 +63,49 @@ int vfab_window_alloc(struct vfab_ep *ep, uint64_t size, uint64_t tag,
 				  (unsigned long long)size,
 				  (unsigned long long)ep->info.window_max);
 	a.size = (size + page - 1) & ~(page - 1);
-	if (ioctl(ep->fd, VFAB_IOC_WINDOW_ALLOC, &a)) {
-		ret = errno;
-		if (ret == EEXIST)
-			return vfabi_fail(ret,
-					  "rank %u has a window of tag %llu already: free it, or take another tag",
-					  ep->info.rank, (unsigned long long)tag);
-		return vfabi_fail(ret, "a window of %llu bytes: %s",
-				  (unsigned long long)a.size, vfabi_errno(ret));
-	}
+	ret = ep->ops->alloc(ep, &a);
+	if (ret)
+		return ret;
 	ret = vfab_import(ep, a.handle, VFAB_ACCESS_READ | VFAB_ACCESS_WRITE,
 			  VFAB_LOSS_ABSORB, mem);
-	if (ret) {
-		f.handle = a.handle;
-		ioctl(ep->fd, VFAB_IOC_WINDOW_FREE, &f);
-	}
+	if (ret)
+		ep->ops->free(ep, a.handle);
 	return ret;
 }
 
 int vfab_window_free(struct vfab_ep *ep, struct vfab_mem *mem)
 {
-	struct vfab_window_free f = { .handle = mem->handle };
-	int ret = 0;
-
 	/*
 	 * Peers lose the window before its owner does: what the owner stored
 	 * to it last, they could see until it went.
 	 */
-	if (ioctl(ep->fd, VFAB_IOC_WINDOW_FREE, &f) && errno != ENODEV)
-		return vfabi_fail(errno, "window %#llx: %s",
-				  (unsigned long long)f.handle,
-				  vfabi_errno(errno));
+	int ret = ep->ops->free(ep, mem->handle);
+
+	if (ret)
+		return ret;
 	ret = vfab_release(ep, mem);
 	/* It went with the window. */
 	return ret == -ENOENT ? 0 : ret;
-}
-
-static int lookup_failed(struct vfab_ep *ep, uint32_t rank, uint64_t tag, int err)
-{
-	uint32_t domain = ep->info.domain;
-	struct vfab_peer p;
-
-	switch (err) {
-	case ENOENT:
-	case ETIMEDOUT:
-		if (!vfab_peer(ep, rank, &p) && p.state == VFAB_PEER_VACANT)
-			return vfabi_fail(err,
-					  "nothing is attached at rank %u%s: see 'vfabctl endpoint show dom%u/ep%u'",
-					  rank, err == ENOENT ? "" : " yet", domain, rank);
-		return vfabi_fail(err, "rank %u has no window of tag %llu%s", rank,
-				  (unsigned long long)tag, err == ENOENT ? "" : " yet");
-	case EHOSTUNREACH:
-		return vfabi_fail(err,
-				  "no route leads from rank %u to %u: see 'vfabctl route trace dom%u %u %u'",
-				  ep->info.rank, rank, domain, ep->info.rank, rank);
-	case EACCES:
-		return vfabi_fail(err,
-				  "rank %u is not in partition %u of dom%u: see 'vfabctl partition show dom%u'",
-				  rank, ep->info.partition, domain, domain);
-	case EINVAL:
-		if (rank >= ep->info.world)
-			return vfabi_fail(err, "rank %u is not one of dom%u's %u ranks",
-					  rank, domain, ep->info.world);
-		break;
-	}
-	return vfabi_fail(err, "looking for tag %llu of rank %u: %s",
-			  (unsigned long long)tag, rank, vfabi_errno(err));
 }
 
 int vfab_lookup(struct vfab_ep *ep, uint32_t rank, uint64_t tag,
 		int64_t timeout, uint64_t *handle)
 {
 	struct vfab_lookup l = { .rank = rank, .tag = tag };
+	int ret;
 
+	if (rank >= ep->info.world)
+		return vfabi_fail(EINVAL, "rank %u is not one of %s's %u ranks", rank, ep->name,
+				  ep->info.world);
 	l.deadline = timeout ? vfabi_deadline(timeout) : 0;
-	if (ioctl(ep->fd, VFAB_IOC_LOOKUP, &l))
-		return lookup_failed(ep, rank, tag, errno);
+	ret = ep->ops->lookup(ep, &l);
+	if (ret)
+		return ret;
 	*handle = l.handle;
 	pthread_mutex_lock(&ep->lock);
 	ep->found = l;
 	pthread_mutex_unlock(&ep->lock);
 	return 0;
-}
-
-/* The import was refused: which file admits to the window's channel? */
-static int other_channel(struct vfab_ep *ep, uint64_t handle)
-{
-	uint32_t partition = ep->view->partition;
-	struct vfab_lookup l;
-	char where[32], file[32];
-
-	pthread_mutex_lock(&ep->lock);
-	l = ep->found;
-	pthread_mutex_unlock(&ep->lock);
-	if (l.handle != handle)
-		return vfabi_fail(EPERM, "window %#llx: %s", (unsigned long long)handle,
-				  vfabi_errno(EPERM));
-	snprintf(where, sizeof(where), "channel %u", l.channel);
-	snprintf(file, sizeof(file), "%u.%u.%u", ep->info.domain, partition, l.channel);
-	if (l.channel == VFAB_CHANNEL_NONE) {
-		strcpy(where, "no channel");
-		snprintf(file, sizeof(file), partition ? "%u.%u" : "%u", ep->info.domain,
-			 partition);
-	}
-	return vfabi_fail(EPERM,
-			  "rank %u exports in %s of partition %u: open %s/%s (VFAB_DOMAIN=%s)",
-			  l.rank, where, partition, VFAB_DEV_DIR, file, file);
 }
 
 /*
@@ -200,25 +132,19 @@ int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
 	struct vfab_import i = {
 		.handle = handle, .access = whole(access), .loss = loss
 	};
-	struct vfab_release r;
 	uint64_t fate = 0;
 	bool known = fate_before(ep, handle, &fate);
 	void *addr;
 	int ret;
 
-	if (ioctl(ep->fd, VFAB_IOC_IMPORT, &i)) {
-		if (errno == EPERM)
-			return other_channel(ep, handle);
-		return vfabi_fail(errno, "window %#llx: %s",
-				  (unsigned long long)handle,
-				  vfabi_errno(errno));
-	}
+	ret = ep->ops->import(ep, &i);
+	if (ret)
+		return ret;
 	ret = vfabi_map(ep->fd, i.cookie, i.size,
 			PROT_READ | (i.access & VFAB_ACCESS_WRITE ? PROT_WRITE : 0),
 			&addr);
 	if (ret) {
-		r.cookie = i.cookie;
-		ioctl(ep->fd, VFAB_IOC_RELEASE, &r);
+		ep->ops->release(ep, handle, i.cookie);
 		return ret;
 	}
 	*mem = (struct vfab_mem) {
@@ -231,14 +157,15 @@ int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
 
 int vfab_release(struct vfab_ep *ep, struct vfab_mem *mem)
 {
-	struct vfab_release r = { .cookie = mem->cookie };
+	int ret;
 
 	if (!mem->addr)
 		return vfabi_fail(EINVAL, "there is no mapping to release");
 	munmap(mem->addr, mem->size);
 	mem->addr = NULL;
-	if (ioctl(ep->fd, VFAB_IOC_RELEASE, &r) && errno != ENODEV)
-		return vfabi_fail(errno, "the import of rank %u's window: %s",
-				  mem->rank, vfabi_errno(errno));
+	ret = ep->ops->release(ep, mem->handle, mem->cookie);
+	if (ret && ret != -ENODEV)
+		return vfabi_fail(-ret, "the import of rank %u's window: %s",
+				  mem->rank, vfabi_errno(-ret));
 	return 0;
 }

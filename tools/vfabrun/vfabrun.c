@@ -6,6 +6,7 @@
  *	vfabrun --ranks 0,4-7 ./prog		these
  *	vfabrun -n 72 -l --domain rack ./prog	output labelled by rank
  *	vfabrun --domain rack/part1 ./prog	the members of this partition
+ *	vfabrun --memfd -n 8 ./prog		without the module, on a memfd
  *
  * The first process that fails ends the others, and its status is vfabrun's.
  */
@@ -44,6 +45,8 @@ static const char usage[] =
 "      --domain=DOMAIN   a domain's name, number or device file, or a partition of\n"
 "                        it, such as rack/part1 (default: VFAB_DOMAIN, else the\n"
 "                        only one there is)\n"
+"      --memfd           on shared memory of this machine instead: no module, no root,\n"
+"                        no switch, no isolation; needs -n\n"
 "      --timeout=S       end all after S seconds\n"
 "      --grace=S         from SIGTERM to SIGKILL (default 5)\n"
 "      --keep-going      let the others go on when one fails\n"
@@ -80,6 +83,7 @@ static struct {
 	uint32_t n, alive;
 	uint32_t share;		/* ranks of a node */
 	const char *domain;
+	bool memfd;
 	double timeout, grace;
 	bool keep_going, label, quiet;
 	int width;
@@ -414,6 +418,15 @@ static int add_members(const struct vfab_nl_msg *msg, void *count)
 	return 0;
 }
 
+static uint32_t all_ranks(const struct vfab_info *info)
+{
+	uint32_t n;
+
+	for (n = 0; n < info->world; n++)
+		job.member[n] = n;
+	return n;
+}
+
 /*
  * The members of the partition that the device file admits to. Where the
  * control plane cannot be asked (a container, another network namespace), any
@@ -437,8 +450,7 @@ static uint32_t find_members(const struct vfab_info *info)
 		if (info->partition)
 			say("cannot ask who is in partition %u of dom%u (%s): give --ranks",
 			    info->partition, info->domain, vfab_nl_error(nl));
-		for (n = 0; n < info->world; n++)
-			job.member[n] = n;
+		n = all_ranks(info);
 	}
 	vfab_nl_close(nl);
 	return n;
@@ -465,7 +477,7 @@ static int read_list(const char *list, uint32_t *ranks, uint32_t *count)
 static int take_members(const struct vfab_info *info, uint32_t n, uint32_t *ranks,
 			uint32_t *count)
 {
-	uint32_t have = find_members(info);
+	uint32_t have = job.memfd ? all_ranks(info) : find_members(info);
 
 	if (!have) {
 		say("partition %u of dom%u has no members: see 'vfabctl partition set --help'",
@@ -517,6 +529,25 @@ static int choose_ranks(uint32_t n, const char *list, const struct vfab_info *in
 	return 0;
 }
 
+/*
+ * The ranks open it by this process, which outlives them, so that it does not
+ * matter what files a shell or another program between hands on.
+ */
+static int make_memfd(uint32_t n)
+{
+	static char address[48];
+	int fd;
+
+	if (!n)
+		return misused("--memfd", "say how many processes, by -n");
+	fd = vfab_memfd_create(n);
+	if (fd < 0)
+		return fail("--memfd", vfab_strerror(fd));
+	snprintf(address, sizeof(address), "memfd:/proc/%d/fd/%d", job.pid, fd);
+	job.domain = address;
+	return 0;
+}
+
 /* A label needs two pipes per process. */
 static void raise_limit(void)
 {
@@ -530,10 +561,11 @@ static void raise_limit(void)
 
 int main(int argc, char **argv)
 {
-	enum { RANKS = 256, DOMAIN, TIMEOUT, GRACE, KEEP };
+	enum { RANKS = 256, DOMAIN, MEMFD, TIMEOUT, GRACE, KEEP };
 	static const struct option options[] = {
 		{ "ntasks", 1, NULL, 'n' }, { "ranks", 1, NULL, RANKS },
-		{ "domain", 1, NULL, DOMAIN }, { "timeout", 1, NULL, TIMEOUT },
+		{ "domain", 1, NULL, DOMAIN }, { "memfd", 0, NULL, MEMFD },
+		{ "timeout", 1, NULL, TIMEOUT },
 		{ "grace", 1, NULL, GRACE }, { "keep-going", 0, NULL, KEEP },
 		{ "label", 0, NULL, 'l' }, { "quiet", 0, NULL, 'q' },
 		{ "help", 0, NULL, 'h' },
@@ -558,6 +590,10 @@ int main(int argc, char **argv)
 			break;
 		case DOMAIN:
 			job.domain = optarg;
+			job.memfd = !strcmp(optarg, "memfd");
+			break;
+		case MEMFD:
+			job.memfd = true;
 			break;
 		case TIMEOUT:
 		case GRACE:
@@ -591,6 +627,11 @@ int main(int argc, char **argv)
 	}
 	if (optind == argc)
 		return misused("usage", "name a program to start");
+	if (job.memfd && list)
+		return misused("--ranks", "with --memfd, ranks are 0 to N - 1");
+	ret = job.memfd ? make_memfd(n) : 0;
+	if (ret)
+		return ret;
 	ret = vfab_find(job.domain, NULL, 0, &info);
 	if (ret)
 		return fail("domain", vfab_strerror(ret));
