@@ -551,10 +551,14 @@ const struct test coll_tests[] = {
 	{ "comm_kill_small", RANKS, dies_small, 1 },
 	{ "comm_kill_large", RANKS, dies_large, 1 },
 	{ "comm_kill_meeting", RANKS, dies_meeting, 1 },
-	{ "comm_evict", RANKS, evicted, 0 },
 	{ "comm_abort", RANKS, aborted, 0 },
 	{ "comm_foreign_rings", 3, foreign_rings, 0 },
 	{ "comm_timeout", 4, late, 0 },
+	{ 0 }
+};
+
+const struct test fabric_coll_tests[] = {
+	{ "comm_evict", RANKS, evicted, 0 },
 	{ "comm_cut_link", RANKS, cut_link, 0 },
 	{ "comm_cut_partition", RANKS, cut_partition, 0 },
 	{ 0 }

@@ -22,8 +22,12 @@ struct test {
 	uint32_t killed;	/* how many ranks are to die by SIGKILL */
 };
 
+/* On each transport, on the kernel fabric only, on a memfd only */
 extern const struct test device_tests[], coll_tests[], transfer_tests[];
+extern const struct test fabric_device_tests[], fabric_coll_tests[], fabric_transfer_tests[];
+extern const struct test memfd_tests[];
 extern const char *domain;	/* that the tests run in */
+extern bool memfd;		/* which is one */
 extern double bound;		/* seconds that "within a second" may take */
 
 /* In a rank: ends it, and with it the test, unless @cond holds. */

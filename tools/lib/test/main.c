@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * libtest: tests of libvfab, as root in a VM. By example:
+ * libtest: tests of libvfab. By example:
  *
+ *	VFAB_DOMAIN=memfd libtest [NAME]...		what needs no module
  *	vfabctl domain create --size 8
- *	VFAB_DOMAIN=dom0 libtest [NAME]...
+ *	VFAB_DOMAIN=dom0 libtest [NAME]...		as root in a VM
  *
- * Prints KTAP. The domain needs 8 ranks and is not left as it was found.
+ * Prints KTAP. The domain needs 8 ranks and is not left as it was found. Of memfds,
+ * each test has one of its own.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -16,11 +18,11 @@
 #include "libtest.h"
 
 const char *domain;
+bool memfd;
 double bound = 5;
 volatile uint32_t *board;
 
 #define BOARD	4096
-#define LISTS	3
 #define LIMIT	100		/* seconds that a test may take */
 
 static char *why;
@@ -81,8 +83,21 @@ int vfabctl(const char *fmt, ...)
 	return WIFEXITED(st) ? WEXITSTATUS(st) : -1;
 }
 
+/* The memfd of one test; the file, to close. */
+static int make_memfd(uint32_t ranks)
+{
+	static char address[32];
+	int fd = vfab_memfd_create(ranks < 8 ? 8 : ranks);
+
+	snprintf(address, sizeof(address), "memfd:%d", fd);
+	domain = address;
+	setenv("VFAB_DOMAIN", domain, 1);
+	return fd;
+}
+
 static bool run(const struct test *t)
 {
+	int fd = memfd ? make_memfd(t->ranks) : -1;
 	pid_t pids[VFAB_MAX_WORLD];
 	uint32_t i, failed = 0, killed = 0, left = t->ranks;
 	double end = now() + LIMIT;
@@ -126,6 +141,8 @@ static bool run(const struct test *t)
 			kill(pids[i], SIGKILL);
 	while (waitpid(-1, &st, 0) > 0)
 		;
+	if (memfd)
+		close(fd);
 	if (!failed && killed != t->killed) {
 		snprintf(why, 256, "%u ranks died, not %u", killed, t->killed);
 		failed++;
@@ -136,6 +153,8 @@ static bool run(const struct test *t)
 /* What a test that failed may have left of the domain. */
 static void mend(void)
 {
+	if (memfd)
+		return;
 	vfabctl("link set %s/sw1 up", domain);
 	vfabctl("link set %s/ep5 up", domain);
 	vfabctl("link set %s/ep0 up", domain);
@@ -155,30 +174,38 @@ static bool selected(const char *name, char **names)
 
 int main(int argc, char **argv)
 {
-	const struct test *lists[] = { device_tests, coll_tests, transfer_tests }, *t;
+	static const struct test *const on_fabric[] = {
+		device_tests, fabric_device_tests, coll_tests, fabric_coll_tests,
+		transfer_tests, fabric_transfer_tests, NULL
+	}, *const on_memfd[] = {
+		device_tests, memfd_tests, coll_tests, transfer_tests, NULL
+	};
+	const struct test *const *lists, *t;
 	uint32_t i, n = 0, failed = 0;
 	struct vfab_info info;
 
 	(void)argc;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	domain = getenv("VFAB_DOMAIN");
+	memfd = domain && !strcmp(domain, "memfd");
+	lists = memfd ? on_memfd : on_fabric;
 	if (getenv("VFAB_TEST_BOUND"))
 		bound = atof(getenv("VFAB_TEST_BOUND"));
 	board = mmap(NULL, BOARD + 256, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (board == MAP_FAILED || !domain || vfab_find(domain, NULL, 0, &info) ||
-	    info.world < 8) {
-		fputs("libtest: VFAB_DOMAIN must name a domain of 8 ranks or more\n",
+	if (board == MAP_FAILED || !domain ||
+	    (!memfd && (vfab_find(domain, NULL, 0, &info) || info.world < 8))) {
+		fputs("libtest: VFAB_DOMAIN must name a domain of 8 ranks or more, or be memfd\n",
 		      stderr);
 		return 2;
 	}
 	why = (char *)board + BOARD;
 	puts("KTAP version 1");
-	for (i = 0; i < LISTS; i++)
+	for (i = 0; lists[i]; i++)
 		for (t = lists[i]; t->name; t++)
 			n += selected(t->name, argv + 1);
 	printf("1..%u\n", n);
-	for (n = i = 0; i < LISTS; i++) {
+	for (n = i = 0; lists[i]; i++) {
 		for (t = lists[i]; t->name; t++) {
 			double began = now();
 			bool ok;
