@@ -196,6 +196,8 @@ static void death(uint32_t rank)
 	struct vfab_mem mine, theirs;
 	uint64_t handle;
 	char x = 1;
+	pid_t pid;
+	int st;
 
 	EQUAL(vfab_window_alloc(ep, 4 << 20, TAG, VFAB_ACCESS_WRITE, &mine), 0);
 	if (rank == 1) {
@@ -212,7 +214,8 @@ static void death(uint32_t rank)
 	CHECK(says(-EHOSTUNREACH, "nothing is attached"));
 	EQUAL(vfab_lookup(ep, 1, TAG, 0, &handle), -ENOENT);
 	EQUAL(*(volatile char *)theirs.addr, 0);
-	if (!fork()) {
+	pid = fork();
+	if (!pid) {
 		ep = attach(1);
 		EQUAL(vfab_window_alloc(ep, 4 << 20, TAG, VFAB_ACCESS_WRITE, &mine), 0);
 		board[1] = 1;
@@ -235,7 +238,35 @@ static void death(uint32_t rank)
 	EQUAL(vfab_ring(ep, 1, 0), 0);
 	board[1] = 2;
 	CHECK(lost(ep, 1) < bound);
-	wait(NULL);
+	EQUAL(wait(&st), pid);
+	EQUAL(st, 0);
+	vfab_close(ep);
+}
+
+/* Whoever sleeps is woken by a loss: its nap would last a quarter of a second. */
+static void woken(uint32_t rank)
+{
+	struct vfab_ep *ep = attach(rank);
+	double start, least = 1;
+	uint64_t count, loss;
+	uint32_t i;
+
+	for (i = 1; i <= 10; i++) {
+		count = vfab_count(ep, 0);
+		loss = vfab_loss(ep);
+		sync_ranks(2, rank, 2 * i);
+		if (rank) {
+			usleep(10000);
+			vfab_close(ep);
+			ep = attach(rank);
+		} else {
+			start = now();
+			EQUAL(vfab_wait(ep, 0, &count, &loss, LONG), -ECONNRESET);
+			least = now() - start < least ? now() - start : least;
+		}
+		sync_ranks(2, rank, 2 * i + 1);
+	}
+	CHECK(rank || least < .2);
 	vfab_close(ep);
 }
 
@@ -304,8 +335,13 @@ static void closed_files(uint32_t rank)
 	static char was[100000], is[100000];
 	uint64_t count = 0, loss;
 	struct vfab_mem mine;
+	char address[64];
+	pid_t pid;
 	int fd, i;
 
+	/* By the process that runs the tests, which has the file open */
+	snprintf(address, sizeof(address), "memfd:/proc/%d/fd/%s", getppid(),
+		 strchr(domain, ':') + 1);
 	EQUAL(vfab_window_alloc(ep, 4096, TAG, VFAB_ACCESS_WRITE, &mine), 0);
 	sync_ranks(2, rank, 1);
 	if (rank) {
@@ -330,7 +366,21 @@ static void closed_files(uint32_t rank)
 	CHECK(says(-ENODEV, "closed the library's files"));
 	vfab_window_free(ep, &mine);
 	sync_ranks(2, rank, 2);
+	/* What it has lost, its end does not take from another one */
+	board[1] = 0;
+	pid = fork();
+	if (!pid) {
+		EQUAL(vfab_open(&ep, address, 0), 0);
+		board[1] = 1;
+		board_wait(1, 2);
+		EQUAL(vfab_ring(ep, 0, 0), 0);
+		_exit(0);
+	}
+	board_wait(1, 1);
 	vfab_close(ep);
+	board[1] = 2;
+	EQUAL(waitpid(pid, &i, 0), pid);
+	EQUAL(i, 0);
 	for (i = 3; i < 20; i++) {
 		if (fcntl(i, F_GETFD) < 0)
 			continue;	/* a number that the library had */
@@ -476,6 +526,41 @@ static void freed(uint32_t rank)
 		sync_ranks(2, rank, 4);
 	}
 	sync_ranks(2, rank, 5);
+	vfab_close(ep);
+}
+
+/* An entry of a table of windows that leads elsewhere leads nowhere. */
+static void damaged(uint32_t rank)
+{
+	static const uint64_t wrong[] = {
+		0, 4096, 1ULL << 62, -1ULL, -4096ULL, 3ULL << 40, 12345
+	};
+	struct vfab_ep *ep = attach(0), *peer = attach(1);
+	struct vfab_mem mem, got;
+	uint64_t *word, was;
+	size_t i;
+
+	(void)rank;
+	EQUAL(vfab_window_alloc(ep, 8192, TAG, VFAB_ACCESS_WRITE, &mem), 0);
+	word = mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, file(), 0);
+	CHECK(word != MAP_FAILED);
+	while (*word != mem.handle)
+		word++;
+	/* handle, tag, offset, size */
+	EQUAL(word[1], TAG);
+	EQUAL(word[3], 8192);
+	for (i = 0; i < 2 * sizeof(wrong) / sizeof(wrong[0]); i++) {
+		was = word[2 + i % 2];
+		word[2 + i % 2] = wrong[i / 2];
+		if (i % 2 == 0 || wrong[i / 2] != 4096) {
+			EQUAL(vfab_import(peer, mem.handle, VFAB_ACCESS_READ, VFAB_LOSS_ABSORB,
+					  &got), -EIO);
+			CHECK(says(-EIO, "damaged"));
+		}
+		word[2 + i % 2] = was;
+	}
+	EQUAL(vfab_import(peer, mem.handle, VFAB_ACCESS_READ, VFAB_LOSS_ABSORB, &got), 0);
+	vfab_close(peer);
 	vfab_close(ep);
 }
 
@@ -629,12 +714,14 @@ const struct test memfd_tests[] = {
 	{ "memfd_wrong_files", 1, wrong_files, 0 },
 	{ "memfd_taken", 2, taken, 0 },
 	{ "memfd_death", 2, death, 1 },
+	{ "memfd_woken", 2, woken, 0 },
 	{ "memfd_forked", 2, forked, 1 },
 	{ "memfd_forked_close", 1, forked_close, 0 },
 	{ "memfd_closed_files", 2, closed_files, 0 },
 	{ "memfd_stopped", 2, stopped, 0 },
 	{ "memfd_storm", 1, storm, 0 },
 	{ "memfd_freed", 2, freed, 0 },
+	{ "memfd_damaged", 1, damaged, 0 },
 	{ "memfd_limits", 1, limits, 0 },
 	{ "memfd_wake_ups", 2, wake_ups, 0 },
 	{ "memfd_many", MANY, many, 0 },
