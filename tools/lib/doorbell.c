@@ -316,7 +316,10 @@ void vfab_stats(const struct vfab_ep *ep, struct vfab_stats *stats)
 {
 	uint32_t i;
 
-	*stats = ep->stats;
+	stats->rings = 0;
+	stats->ring_calls = __atomic_load_n(&ep->stats.ring_calls, __ATOMIC_RELAXED);
+	stats->waits = __atomic_load_n(&ep->stats.waits, __ATOMIC_RELAXED);
+	stats->wait_calls = __atomic_load_n(&ep->stats.wait_calls, __ATOMIC_RELAXED);
 	for (i = 0; i < ep->info.world && ep->counts; i++)
 		stats->rings += __atomic_load_n(&ep->counts[i].rings, __ATOMIC_RELAXED);
 }

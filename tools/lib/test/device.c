@@ -2,6 +2,7 @@
 /* Tests: endpoints, windows, doorbells, views, events. */
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include "libtest.h"
 
@@ -419,6 +420,59 @@ static void ended(uint32_t rank)
 	vfab_close(ep);
 }
 
+/* All calls but the last, from several threads */
+#define THREADS	4
+#define ROUNDS	300
+
+static struct vfab_ep *shared;
+static uint32_t next_thread;
+
+static void *use(void *arg)
+{
+	uint32_t me = __atomic_fetch_add(&next_thread, 1, __ATOMIC_RELAXED), i;
+	struct vfab_mem mine, theirs;
+	uint64_t handle, count, loss;
+	struct vfab_stats s;
+	struct vfab_peer p;
+	uint32_t peer = *(uint32_t *)arg;
+
+	for (i = 0; i < ROUNDS; i++) {
+		EQUAL(vfab_window_alloc(shared, 4096, TAG + me, VFAB_ACCESS_WRITE, &mine), 0);
+		EQUAL(vfab_ring(shared, peer, 5 + me), 0);
+		if (!vfab_lookup(shared, peer, TAG + me, VFAB_SECOND / 1000, &handle) &&
+		    !vfab_import(shared, handle, VFAB_ACCESS_WRITE, VFAB_LOSS_ABSORB, &theirs)) {
+			vfab_put(shared, &theirs, 0, &i, sizeof(i));
+			EQUAL(vfab_release(shared, &theirs), 0);
+		}
+		count = vfab_count(shared, 5 + me);
+		loss = vfab_loss(shared);
+		vfab_wait(shared, 5 + me, &count, &loss, VFAB_SECOND / 1000);
+		EQUAL(vfab_peer(shared, peer, &p), 0);
+		vfab_stats(shared, &s);
+		EQUAL(vfab_window_free(shared, &mine), 0);
+	}
+	return NULL;
+}
+
+static void threads(uint32_t rank)
+{
+	pthread_t thread[THREADS];
+	uint32_t i, peer = !rank;
+
+	shared = attach(rank);
+	board[rank * 16] = 1;
+	board_wait(peer * 16, 1);
+	for (i = 0; i < THREADS; i++)
+		EQUAL(pthread_create(&thread[i], NULL, use, &peer), 0);
+	for (i = 0; i < THREADS; i++)
+		EQUAL(pthread_join(thread[i], NULL), 0);
+	board[rank * 16] = 2;
+	board_wait(peer * 16, 2);
+	for (i = 0; i < THREADS; i++)
+		EQUAL(vfab_count(shared, 5 + i), ROUNDS);
+	vfab_close(shared);
+}
+
 static void view(uint32_t rank)
 {
 	struct vfab_ep *ep = attach(rank);
@@ -479,6 +533,7 @@ const struct test device_tests[] = {
 	{ "window", 2, windows, 0 },
 	{ "lookup", 1, lookups, 0 },
 	{ "doorbell", 2, doorbells, 0 },
+	{ "threads", 2, threads, 0 },
 	{ "view", 2, view, 0 },
 	{ 0 }
 };
