@@ -3,6 +3,8 @@
 #
 #	make demo		72 endpoints in a throw-away VM: bytes, a cut, recovery
 #	make demo NATIVE=1	the same on this machine's kernel (as root)
+#	make quick		without root, module or VM, within a minute: the library's
+#				tests, all-reduces of 72 and 576 ranks in shared memory
 #	make check		every test, on the host and in VMs
 #	make check-mutants	break the module line by line: does a test notice?
 #	make check-debug	every test on kernels that find mistakes: KASAN, lockdep
@@ -37,6 +39,9 @@ help:
 
 demo:
 	@scripts/demo $(if $(filter 1,$(NATIVE)),--native)
+
+quick:
+	@scripts/quick
 
 check:
 	@scripts/check $(TEST)
@@ -86,6 +91,6 @@ clean:
 	@rm -rf $(foreach d,. kmod,$(addprefix $(d)/,*.o *.ko *.mod *.mod.c .*.cmd .*.d .*.o .tmp_* \
 		Module.symvers modules.order))
 
-.PHONY: all help demo check check-mutants check-debug bench tools kdir-check modules modules_place modules_install dkms install clean
+.PHONY: all help demo quick check check-mutants check-debug bench tools kdir-check modules modules_place modules_install dkms install clean
 
 endif

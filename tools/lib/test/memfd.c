@@ -442,7 +442,7 @@ static void storm_one(uint32_t rank)
 static void storm(uint32_t rank)
 {
 	struct vfab_ep *ep = attach(7);
-	double end = now() + 4, start;
+	double end = now() + 3, start;
 	uint32_t i, died = 0;
 	struct vfab_peer p;
 	pid_t pid[7] = { 0 };
@@ -673,7 +673,7 @@ static void hostile(uint32_t rank)
 {
 	uint64_t count, loss, handle;
 	struct vfab_mem mem, theirs;
-	double end = now() + 5, start;
+	double end = now() + 3, start;
 	struct vfab_peer p;
 	struct vfab_ep *ep;
 	uint32_t i;
