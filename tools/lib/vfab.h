@@ -68,7 +68,8 @@ const char *vfab_strerror(int err);
  * vfab_find - find a domain without attaching to it
  * @domain: a number, "dom" and a number, or a name, each of which may be
  *	followed by the number of a partition, ".1" or "/part1", and of a channel
- *	of it, ".1.3" or "/part1/ch3"; or the path of a device file. NULL: the
+ *	of it, ".1.3" or "/part1/ch3"; or the path of a device file; or
+ *	"memfd:FD" or "memfd:PATH", see vfab_memfd_create(). NULL: the
  *	environment variable VFAB_DOMAIN, else the only domain there is.
  * @path: receives the path of the device file, or NULL
  * @len: bytes at @path
@@ -129,7 +130,7 @@ void vfab_close(struct vfab_ep *ep);
 /* What the endpoint's file leads to; info.rank is the own rank. */
 const struct vfab_info *vfab_info(const struct vfab_ep *ep);
 
-/* The file, for poll(): POLLIN when vfab_event() has something. */
+/* The file, for poll(): POLLIN when vfab_event() has something. -1 on a memfd. */
 int vfab_fd(const struct vfab_ep *ep);
 
 /**
@@ -264,8 +265,8 @@ int vfab_wait(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
  * @spin: nanoseconds to spin
  * @yields: times to call sched_yield() after that
  *
- * Default: 20 us and none where the process may run on several CPUs, else 0
- * and 10. VFAB_WAIT=spin|yield|block|auto in the environment overrides
+ * Default: 20 us and none where the process may run on several CPUs (on a
+ * memfd: on as many as the world has ranks), else 0 and 10. VFAB_WAIT=spin|yield|block|auto in the environment overrides
  * default and call: spin for ever, yield for ever, sleep at once, as said;
  * vfab_open() refuses any other value.
  */
@@ -276,6 +277,7 @@ void vfab_wait_policy(struct vfab_ep *ep, int64_t spin, uint32_t yields);
  * @fd: an eventfd, or -1 to unbind
  *
  * Each ring then enters the kernel. Rings may coalesce: vfab_count() tells.
+ * EOPNOTSUPP: on a memfd.
  */
 int vfab_eventfd(struct vfab_ep *ep, uint32_t vector, int fd);
 
@@ -313,7 +315,7 @@ const struct vfab_view *vfab_view(const struct vfab_ep *ep);
  * vfab_event - take the next event
  *
  * ETIMEDOUT: none within @timeout. ENODEV: the endpoint ended and there are
- * no more. EINTR: a signal arrived.
+ * no more. EINTR: a signal arrived. EOPNOTSUPP: on a memfd.
  */
 int vfab_event(struct vfab_ep *ep, struct vfab_event *event, int64_t timeout);
 
