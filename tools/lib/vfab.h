@@ -266,9 +266,10 @@ int vfab_wait(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
  * @yields: times to call sched_yield() after that
  *
  * Default: 20 us and none where the process may run on several CPUs (on a
- * memfd: on as many as the world has ranks), else 0 and 10. VFAB_WAIT=spin|yield|block|auto in the environment overrides
- * default and call: spin for ever, yield for ever, sleep at once, as said;
- * vfab_open() refuses any other value.
+ * memfd: on as many as the world has ranks), else 0 and 10.
+ * VFAB_WAIT=spin|yield|block|auto in the environment overrides default and call:
+ * spin for ever, yield for ever, sleep at once, as said; vfab_open() refuses any
+ * other value.
  */
 void vfab_wait_policy(struct vfab_ep *ep, int64_t spin, uint32_t yields);
 
