@@ -345,8 +345,9 @@ static void closed_files(uint32_t rank)
 	EQUAL(vfab_window_alloc(ep, 4096, TAG, VFAB_ACCESS_WRITE, &mine), 0);
 	sync_ranks(2, rank, 1);
 	if (rank) {
+		board_wait(1, 1);
 		CHECK(lost(ep, 0) < bound);
-		EQUAL(state(ep, 1), VFAB_PEER_HELD);
+		EQUAL(vfab_ring(ep, 1, 0), 0);
 		sync_ranks(2, rank, 2);
 		vfab_close(ep);
 		return;
@@ -362,6 +363,10 @@ static void closed_files(uint32_t rank)
 		EQUAL(ftruncate(fd, 1L << 42), 0);
 		EQUAL(pwrite(fd, was, sizeof(was), 3L << 20), sizeof(was));
 	}
+	/* It cannot tell who is alive, and does not try */
+	EQUAL(vfab_wait(ep, 0, &count, &loss, VFAB_SECOND), -ETIMEDOUT);
+	EQUAL(state(ep, 1), VFAB_PEER_HELD);
+	board[1] = 1;
 	EQUAL(vfab_wait(ep, 0, &count, &loss, LONG), -ENODEV);
 	CHECK(says(-ENODEV, "closed the library's files"));
 	vfab_window_free(ep, &mine);
