@@ -8,6 +8,8 @@
 #
 # Prints TAP. What the library does on a memfd, libtest tests.
 
+# shellcheck disable=SC2016,SC2086 # words, and what the ranks expand
+
 set -u
 
 cd "$(dirname "$0")/../.." || exit 2
@@ -29,7 +31,6 @@ says() {
 	[ "$status" = "$want" ] && grep -qF -e "$text" "$tmp/log"
 }
 
-# The calls of a rank that work, or not
 measure="vfabperf coll allreduce -b 8 -e 4K -n 2 -w 1"
 
 says 0 '# Out of bounds values : 0 OK' vfabrun --memfd -n 4 $measure
@@ -69,7 +70,7 @@ says 137 'rank 2 of the group was lost' vfabrun --memfd -n 4 --keep-going sh -c 
 result "and without the launcher's help, an all-reduce" $? "$tmp/log"
 
 # Nothing is left of a launcher that is killed: processes, names
-ls /dev/shm >"$tmp/before"
+find /dev/shm >"$tmp/before"
 mark=left-by-memfd-test-$$
 vfabrun --memfd -n 8 env MARK=$mark vfabperf coll allreduce -b 8 -e 8 -n 10000000 >/dev/null 2>&1 &
 pid=$!
@@ -86,7 +87,7 @@ done
 		sleep 0.1
 	done
 	grep -slz "^MARK=$mark" /proc/[0-9]*/environ
-	ls /dev/shm | diff "$tmp/before" - | grep -i -e vfab -e memfd
+	find /dev/shm | diff "$tmp/before" - | grep -i -e vfab -e memfd
 } >"$tmp/bad" 2>/dev/null
 [ ! -s "$tmp/bad" ]
 result "a launcher that is killed leaves nothing" $? "$tmp/bad"

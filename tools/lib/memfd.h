@@ -37,6 +37,7 @@
 #define WINDOW_MAX	(UINT64_C(16) << 30)	/* as in the kernel fabric */
 #define WINDOWS		1024			/* of a rank, likewise */
 #define ALIGN		(UINT64_C(2) << 20)	/* of windows that large */
+#define LARGE		(UINT64_C(64) << 20)	/* is asked for first */
 #define CHUNK		(UINT64_C(16) << 20)	/* allocated between signals */
 #define PAGE		4096
 

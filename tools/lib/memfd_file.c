@@ -10,6 +10,10 @@
 #include <unistd.h>
 #include "memfd.h"
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL	8U
+#endif
+
 int vfab_memfd_create(uint32_t world)
 {
 	struct head h = { .magic = MAGIC, .version = VERSION, .world = world };
@@ -26,7 +30,10 @@ int vfab_memfd_create(uint32_t world)
 	h.page = sysconf(_SC_PAGESIZE);
 	if (getrandom(h.uuid, sizeof(h.uuid), 0) != sizeof(h.uuid))
 		return vfabi_fail(EIO, "there are no random bytes");
-	fd = memfd_create("vfabric", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	/* Linux 6.3 asks that it be said that nothing is to be executed there */
+	fd = memfd_create("vfabric", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("vfabric", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return vfabi_fail(errno, "a memfd: %s", strerror(errno));
 	ret = ftruncate(fd, slice_at(world, world));

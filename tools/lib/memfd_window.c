@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /* The memfd transport: windows. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include "memfd.h"
 
@@ -72,6 +73,28 @@ static uint64_t room(const struct memfd *m, const struct place *p, uint64_t size
 	return 0;
 }
 
+/*
+ * Whether the machine has so much left. That is not asked for small windows, and
+ * may have changed a moment later; but who asks for too much shall get an error,
+ * and not have the kernel kill somebody.
+ */
+static bool fits(uint64_t size)
+{
+	unsigned long long kib = ~0ULL >> 10;
+	char line[80];
+	FILE *f;
+
+	if (size < LARGE)
+		return true;
+	f = fopen("/proc/meminfo", "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return size >> 10 < kib;
+}
+
 /* All of it, zeroed */
 static int fill(struct memfd *m, uint64_t at, uint64_t size)
 {
@@ -79,6 +102,8 @@ static int fill(struct memfd *m, uint64_t at, uint64_t size)
 
 	if (!memfd_ours(m, m->ep->fd))
 		return -EBADF;
+	if (!fits(size))
+		return -ENOMEM;
 	memfd_punch(m, at, size);
 	while (at < end) {
 		n = end - at < CHUNK ? end - at : CHUNK;

@@ -573,10 +573,15 @@ static void limits(uint32_t rank)
 {
 	static struct vfab_mem mem[1025];
 	struct vfab_ep *ep = attach(rank);
+	uint64_t size;
 	uint32_t i;
 
 	EQUAL(vfab_window_alloc(ep, (16ULL << 30) + 1, TAG, VFAB_ACCESS_READ, mem), -EINVAL);
 	EQUAL(vfab_window_alloc(ep, 4096, TAG, 8, mem), -EINVAL);
+	/* More than the machine has is an error, and kills nobody */
+	size = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	if (size < 16ULL << 30)
+		EQUAL(vfab_window_alloc(ep, size, TAG, VFAB_ACCESS_READ, mem), -ENOMEM);
 	for (i = 0; i < 1024; i++)
 		EQUAL(vfab_window_alloc(ep, 4096, i + 1, VFAB_ACCESS_READ, &mem[i]), 0);
 	EQUAL(vfab_window_alloc(ep, 4096, i + 1, VFAB_ACCESS_READ, &mem[i]), -EDQUOT);
