@@ -26,11 +26,20 @@ bool memfd_held(const struct memfd *m, uint32_t rank)
 	return fcntl(m->hold, F_OFD_GETLK, &l) || l.l_type != F_UNLCK;
 }
 
+bool memfd_ours(const struct memfd *m, int fd)
+{
+	struct stat s;
+
+	return !fstat(fd, &s) && s.st_ino == m->ino && s.st_dev == m->dev;
+}
+
 /* The files of this process are locked by the mutex. */
 int memfd_try_take(struct memfd *m, uint32_t rank)
 {
 	int ret;
 
+	if (!memfd_ours(m, m->hold))
+		return -EBADF;
 	pthread_mutex_lock(&m->lock);
 	ret = memfd_lock(m->hold, CARE + rank, F_WRLCK);
 	if (ret)
@@ -118,13 +127,6 @@ void memfd_change_end(struct memfd *m, struct vfab_peer *p)
 	__atomic_fetch_add(&view(m)->generation, 1, __ATOMIC_RELEASE);
 }
 
-bool memfd_ours(const struct memfd *m, int fd)
-{
-	struct stat s;
-
-	return !fstat(fd, &s) && s.st_ino == m->ino && s.st_dev == m->dev;
-}
-
 void memfd_punch(struct memfd *m, uint64_t at, uint64_t size)
 {
 	if (memfd_ours(m, m->ep->fd))
@@ -164,7 +166,7 @@ static void look_for_dead(struct memfd *m)
 		if ((i == m->ep->info.rank && !m->forked) || !memfd_dirty(m, i) ||
 		    memfd_held(m, i) || memfd_try_take(m, i))
 			continue;
-		if (memfd_dirty(m, i) && !memfd_held(m, i) && memfd_ours(m, m->hold))
+		if (memfd_dirty(m, i) && !memfd_held(m, i))
 			memfd_reap(m, i);
 		memfd_give(m, i);
 	}
@@ -181,9 +183,12 @@ void memfd_watch(struct vfab_ep *ep)
 	if (now - GET(m->watched) < WATCH / 4)
 		return;
 	SET(m->watched, now);
-	/* One for all. A time that is not in the last moments is nonsense, or old. */
+	/*
+	 * One for all, but none that has lost its own file and could not tell. A
+	 * time that is not in the last moments is nonsense, or old.
+	 */
 	last = GET(head(m)->watched.at);
-	if (now - last >= WATCH &&
+	if (now - last >= WATCH && memfd_ours(m, m->hold) &&
 	    __atomic_compare_exchange_n(&head(m)->watched.at, &last, now, false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		look_for_dead(m);
