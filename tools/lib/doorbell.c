@@ -80,13 +80,13 @@ static inline int ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 	 */
 	losses = __atomic_load_n(&b->losses, __ATOMIC_ACQUIRE);
 	word = b->pages + vector * VFAB_BELL_STRIDE;
-	__atomic_fetch_add((uint64_t *)word, 1, __ATOMIC_RELEASE);
 	/*
-	 * Pairs with the fence between WAIT's store to the armed word and its
-	 * load of the count: one of the two sees the other's store.
+	 * Sequentially consistent, both: that order is the full fence. It pairs
+	 * with the fence between WAIT's store to the armed word and its load of
+	 * the count: one of the two sees the other's store.
 	 */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n((uint64_t *)(word + ep->armed), __ATOMIC_RELAXED)) {
+	__atomic_fetch_add((uint64_t *)word, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n((uint64_t *)(word + ep->armed), __ATOMIC_SEQ_CST)) {
 		count_stat(&ep->stats.ring_calls);
 		ret = ep->ops->wake(ep, rank, vector);
 		if (ret)
@@ -96,9 +96,9 @@ static inline int ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector)
 	 * The page that stands in for a lost peer's, or after the own end, takes
 	 * the ring as well. That the ring went to the peer is known only now:
 	 * the kernel lets nobody touch that page before the view says that the
-	 * peer is lost or the endpoint has ended, and the fence above keeps the
-	 * looks at the view behind the ring. During an outage that may pass the
-	 * ring itself sleeps: until the route is back, or the view has the loss.
+	 * peer is lost or the endpoint has ended, and the load above, which
+	 * follows the ring, acquires. During an outage that may pass the ring
+	 * itself sleeps: until the route is back, or the view has the loss.
 	 */
 	if (vfabi_ended(ep))
 		return vfabi_fail_ended(ep);

@@ -102,13 +102,16 @@ struct vfab_ep {
 	size_t counts_bytes;
 };
 
+/* Called and read without a detour by the tables of the linker */
+#pragma GCC visibility push(hidden)
+
 /* Remembers the sentence for vfab_strerror() and returns -err. */
 int vfabi_fail(int err, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3), cold));
 
 /* The same, with the sentences that several calls have: EHOSTUNREACH, ENODEV, */
-int vfabi_fail_lost(const struct vfab_ep *ep, uint32_t rank);
-int vfabi_fail_ended(const struct vfab_ep *ep);
+__attribute__((cold)) int vfabi_fail_lost(const struct vfab_ep *ep, uint32_t rank);
+__attribute__((cold)) int vfabi_fail_ended(const struct vfab_ep *ep);
 /* EEXIST, and ENOENT or ETIMEDOUT */
 int vfabi_fail_tag(const struct vfab_ep *ep, uint64_t tag);
 int vfabi_fail_no_tag(int err, uint32_t rank, uint64_t tag);
@@ -175,6 +178,11 @@ static inline uint64_t vfabi_load(const void *p)
 	return __atomic_load_n((const uint64_t *)p, __ATOMIC_ACQUIRE);
 }
 
+static inline uint64_t vfabi_loss(const struct vfab_ep *ep)
+{
+	return vfabi_load(&ep->view->loss);
+}
+
 static inline uint32_t vfabi_losses(const struct vfab_ep *ep, uint32_t rank)
 {
 	return __atomic_load_n(&ep->view->peer[rank].losses, __ATOMIC_ACQUIRE);
@@ -203,11 +211,6 @@ static inline bool vfabi_lost(const struct vfab_ep *ep, uint32_t rank,
 static inline bool vfabi_ended(const struct vfab_ep *ep)
 {
 	return __atomic_load_n(ep->ended, __ATOMIC_ACQUIRE) != ep->alive;
-}
-
-static inline uint64_t vfabi_loss(const struct vfab_ep *ep)
-{
-	return vfabi_load(&ep->view->loss);
 }
 
 /*
@@ -312,5 +315,7 @@ int vfabi_arrive(struct vfabi_pace *p);
 
 /* vfab_ring() when its time has come */
 int vfabi_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector);
+
+#pragma GCC visibility pop
 
 #endif
