@@ -302,6 +302,13 @@ END
 check "completion of an object's short name" completes vfabctl ep evict
 check "completion of vfabrun" completes vfabrun --domain
 check "completion of vfabtop" completes vfabtop --sort
+for option in $(vfabswitchd --help | grep -o -e '--[a-z][a-z-]*' | sort -u); do
+	check "completion of vfabswitchd $option" completes vfabswitchd "$option"
+done
+check "completion of vfabswitchd: huge pages" completes vfabswitchd --hugepages 2M
+check "completion of vfabswitchd: show" completes vfabswitchd show
+mkdir -p "$tmp/bp/rack" && : >"$tmp/bp/rack/status"
+check "completion of vfabswitchd: names" completes vfabswitchd show --dir "$tmp/bp" rack
 check "completion of vfabtop: orders" completes vfabtop -s errors
 check "completion of counters by name" completes vfabctl counters describe link_downed
 check "completion of a counter shown alone" completes vfabctl counters show --only attaches

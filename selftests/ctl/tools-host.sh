@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# tools-host.sh - vfabrun, vfabperf, vfabmgr and vfabtop where there is no domain: help, refusals
+# tools-host.sh - vfabrun, vfabperf, vfabmgr, vfabtop and vfabswitchd where there is no domain: help, refusals
 #
 # by example:
 #
@@ -34,13 +34,13 @@ refuses() {
 		! grep -vq -e "^$1: " -e "^see '$1.*--help'\$" "$err"
 }
 
-for words in vfabrun vfabmgr vfabtop vfabperf "vfabperf lat" "vfabperf bw" "vfabperf doorbell" "vfabperf coll"; do
+for words in vfabrun vfabmgr vfabtop vfabswitchd vfabperf "vfabperf lat" "vfabperf bw" "vfabperf doorbell" "vfabperf coll"; do
 	# shellcheck disable=SC2086 # several words
 	check "$words --help" helps $words --help
 	# shellcheck disable=SC2086
 	check "$words --help: output that is lost" unwritten $words --help
 done
-for tool in vfabrun vfabperf vfabmgr vfabtop; do
+for tool in vfabrun vfabperf vfabmgr vfabtop vfabswitchd; do
 	check "$tool --version" sh -c "$tool --version | grep -q '^$tool [0-9]'"
 	check "$tool -V" sh -c "$tool -V | grep -q '^$tool [0-9]'"
 	check "$tool --version: output that is lost" unwritten $tool --version

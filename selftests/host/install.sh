@@ -56,23 +56,26 @@ PATH=$tmp/nogit:$PATH make -C "$tmp/src" install PREFIX="$tmp/inst" >"$tmp/again
 	! grep gcc "$tmp/again.log" && grep -q -- "-Wl,-rpath,$tmp/inst/lib" "$tmp/again.log"
 result "another PREFIX=: how programs find the library there is said" $? "$tmp/again.log"
 usr=$tmp/root/usr
-for f in bin/vfabctl bin/vfabrun bin/vfabperf bin/vfabmgr bin/vfabtop lib/libvfab.so lib/libvfab.so.1 lib/libvfab.a \
+for f in bin/vfabctl bin/vfabrun bin/vfabperf bin/vfabmgr bin/vfabtop bin/vfabswitchd lib/libvfab.so lib/libvfab.so.1 lib/libvfab.a \
 	 lib/pkgconfig/vfab.pc include/vfab.h include/vfab_nl.h include/linux/vfabric.h \
-	 include/linux/vfabric_netlink.h share/bash-completion/completions/vfabctl \
+	 include/linux/vfabric_netlink.h include/linux/vfabric_backplane.h share/bash-completion/completions/vfabctl \
 	 share/bash-completion/completions/vfabrun share/bash-completion/completions/vfabperf \
 	 share/bash-completion/completions/vfabmgr share/bash-completion/completions/vfabtop \
 	 share/man/man1/vfabrun.1 share/man/man3/vfab_open.3 share/man/man4/vfabric.4 share/man/man5/vfabric-topology.5 \
-	 share/man/man7/vfabric.7 share/man/man8/vfabmgr.8 share/man/man8/vfabtop.8 share/vfabric/profiles/gb200-nvl72.yaml \
+	 share/man/man7/vfabric.7 share/man/man8/vfabmgr.8 share/man/man8/vfabtop.8 share/man/man8/vfabswitchd.8 \
+	 share/bash-completion/completions/vfabswitchd lib/systemd/system/vfabswitchd@.service share/vfabric/profiles/gb200-nvl72.yaml \
 	 share/vfabric/scenarios/peer-kill.yaml lib/vfabric/samples/collective; do
 	[ -s "$usr/$f" ] || echo "missing: $f"
 done >"$tmp/missing"
 [ ! -s "$tmp/missing" ]
 result "all that belongs there is installed" $? "$tmp/missing"
-for tool in vfabctl vfabrun vfabperf vfabmgr vfabtop; do
+for tool in vfabctl vfabrun vfabperf vfabmgr vfabtop vfabswitchd; do
 	"$usr/bin/$tool" --version || echo "$tool does not run"
 done >"$tmp/versions" 2>&1
-[ "$(sort -u "$tmp/versions" | grep -c .)" = 5 ] && ! grep -q 'does not run' "$tmp/versions"
+[ "$(sort -u "$tmp/versions" | grep -c .)" = 6 ] && ! grep -q 'does not run' "$tmp/versions"
 result "the installed tools find the installed library" $? "$tmp/versions"
+grep -q '^ExecStart=/usr/bin/vfabswitchd ' "$usr/lib/systemd/system/vfabswitchd@.service"
+result "the service starts the installed vfabswitchd" $? "$usr/lib/systemd/system/vfabswitchd@.service"
 (unset VFAB_PROFILE_PATH; cd / && "$usr/bin/vfabctl" profile check gb200-nvl72) >"$tmp/profile" 2>&1
 result "and the installed profiles" $? "$tmp/profile"
 (unset VFAB_SCENARIO_PATH; cd / && "$usr/bin/vfabctl" scenario check peer-kill) >"$tmp/scenario" 2>&1
@@ -110,7 +113,7 @@ result "and with the static library" $? "$tmp/cc.log"
 
 # Found by name, as installed: the links to pages of several functions too
 if command -v man >/dev/null; then
-	for page in $(sed -n 's/^\t\(vfab_[a-z_]*\);$/\1/p' "$tree/tools/lib/libvfab.map") libvfab vfabric vfabric-topology vfabrun vfabctl vfabperf vfabmgr; do
+	for page in $(sed -n 's/^\t\(vfab_[a-z_]*\);$/\1/p' "$tree/tools/lib/libvfab.map") libvfab vfabric vfabric-topology vfabrun vfabctl vfabperf vfabmgr vfabswitchd; do
 		MANPATH=$usr/share/man man -w "$page" >/dev/null 2>&1 &&
 			[ "$(MANPATH=$usr/share/man MANWIDTH=80 man -P cat "$page" 2>/dev/null | wc -l)" -gt 20 ] ||
 			echo "man $page: nothing"

@@ -147,12 +147,13 @@ options() {
 	options "$man/vfabrun.1" "$tools/vfabrun" --help
 	options "$man/vfabmgr.8" "$tools/vfabmgr" --help
 	options "$man/vfabtop.8" "$tools/vfabtop" --help
+	options "$man/vfabswitchd.8" "$tools/vfabswitchd" --help
 	for command in $("$tools/vfabperf" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
 		says "$man/vfabperf.1" "$command" || echo "vfabperf $command: not in vfabperf.1"
 		options "$man/vfabperf.1" "$tools/vfabperf" "$command" --help
 	done
 } >"$tmp/bad"
-result "each option of vfabrun, vfabperf, vfabmgr and vfabtop is in its page"
+result "each option of vfabrun, vfabperf, vfabmgr, vfabtop and vfabswitchd is in its page"
 
 {
 	objects=$("$tools/vfabctl" --help | sed -n '/^objects:/,/^$/s/^  \([a-z]*\)  .*/\1/p')
@@ -191,7 +192,7 @@ for page in $(pages); do
 	for to in $(grep -oE '^\.(BR|Xr) [a-z_]+ \(?[1-9]|" [a-z_]+" \([1-9]' "$page" |
 		    sed -E 's/^\.(BR|Xr) //; s/^" //; s/"? \(?/./'); do
 		case $to in
-		libvfab*|vfab_*|vfabr*|vfabp*|vfabc*|vfabm*|vfabt*) [ -e "$man/$to" ] || echo "$page: there is no $to" ;;
+		libvfab*|vfab_*|vfabr*|vfabp*|vfabc*|vfabm*|vfabt*|vfabs*) [ -e "$man/$to" ] || echo "$page: there is no $to" ;;
 		esac
 	done
 done >"$tmp/bad"
