@@ -28,7 +28,8 @@ static void forked(void)
 	struct memfd *m;
 
 	for (m = all; m; m = m->next) {
-		close(m->hold);
+		if (memfd_ours(m, m->hold))
+			close(m->hold);
 		m->hold = open(m->path, O_RDWR | O_CLOEXEC);
 		m->forked = true;
 		pthread_mutex_init(&m->lock, NULL);
@@ -204,15 +205,18 @@ static int memfd_sleep(struct vfab_ep *ep, uint32_t vector, uint64_t count, uint
 	if (vfabi_load(&b->count) == count && vfabi_loss(ep) == loss && !vfabi_ended(ep))
 		ret = (uint64_t)vfabi_now() >= deadline ? -ETIMEDOUT :
 		      memfd_nap(&b->ticket, ticket, deadline);
-	__atomic_fetch_sub(&p->sleepers, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_sub(&b->armed, 1, __ATOMIC_RELAXED);
+	/* After the end they are the next holder's */
+	if (!vfabi_ended(ep)) {
+		__atomic_fetch_sub(&p->sleepers, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_sub(&b->armed, 1, __ATOMIC_RELAXED);
+	}
 	memfd_watch(ep);
 	if (ret == -ETIMEDOUT && (uint64_t)vfabi_now() < deadline)
 		return 0;
 	return ret == -EAGAIN ? 0 : ret;
 }
 
-/* --- What there is not ---------------------------------------------------------------  */
+/* --- What there is not ---------------------------------------------------------------- */
 
 static int memfd_eventfd(struct vfab_ep *ep, uint32_t vector, int fd)
 {

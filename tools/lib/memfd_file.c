@@ -47,7 +47,7 @@ int vfab_memfd_create(uint32_t world)
 		ret = fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	if (!ret)
 		return fd;
-	ret = errno;
+	ret = ret < 0 ? errno : EIO;
 	close(fd);
 	return vfabi_fail(ret, "a memfd of %u ranks: %s", world, strerror(ret));
 }

@@ -386,9 +386,11 @@ static void eventfds(uint32_t rank)
 		EQUAL(read(fd, &value, 8), 8);
 		EQUAL(vfab_wait(ep, 3, &count, NULL, 0), 0);
 		EQUAL(vfab_eventfd(ep, 3, -1), 0);
+		board_wait(1, 1);
 	} else {
 		board_wait(0, 1);
 		EQUAL(vfab_ring(ep, 0, 3), 0);
+		board[1] = 1;
 	}
 	vfab_close(ep);
 }
