@@ -5,6 +5,9 @@
 #include <unistd.h>
 #include "comm.h"
 
+/* Of a small group, and of one in which windows add up */
+#define FEW		16
+#define WINDOW_OF_FEW	(UINT64_C(512) << 10)
 #define WINDOW_BYTES	(UINT64_C(256) << 10)
 #define WINDOW_MAX	(UINT64_C(1) << 30)
 
@@ -43,9 +46,23 @@ struct look {
 	bool misuse;		/* that is what @blamed is blamed for */
 };
 
-static void look(const struct vfab_comm *c, int slot, struct look *l)
+/*
+ * Who has left is missed by those who are in a call of all, or exchange messages
+ * with it; others may go on without it.
+ */
+static bool missed(const struct vfab_comm *c, uint32_t i)
 {
-	uint64_t state;
+	const struct op *o;
+
+	for (o = c->messages; o; o = o->next)
+		if (o->call.root == i)
+			return true;
+	return c->head || !c->calls;
+}
+
+static void look(const struct vfab_comm *c, bool record, struct look *l)
+{
+	uint64_t state, step;
 	bool differs;
 	uint32_t i;
 
@@ -67,7 +84,9 @@ static void look(const struct vfab_comm *c, int slot, struct look *l)
 		 * line before.
 		 */
 		state = vfabi_load(&p->m->state);
-		differs = slot >= 0 && p->m->call[slot] != c->call;
+		step = vfabi_load(&p->m->step);
+		differs = record && step > c->base &&
+			  p->m->record[c->calls & 1].call != c->call;
 		if (vfabi_lost(c->ep, p->rank, p->losses)) {
 			if (!l->lost++)
 				l->cut = p->rank;
@@ -75,14 +94,15 @@ static void look(const struct vfab_comm *c, int slot, struct look *l)
 			l->blamed = state & ~COMM_MASK & ~COMM_MISUSE;
 			l->misuse = state & COMM_MISUSE;
 		} else if (state != COMM_ALIVE) {
-			l->gone = p->rank;
+			if (missed(c, i))
+				l->gone = p->rank;
 		} else if (differs) {
 			l->odd = p->rank;
 		}
 	}
 }
 
-int comm_check(struct vfab_comm *c, int slot)
+int comm_check(struct vfab_comm *c, bool record)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 	uint64_t loss = vfabi_loss(c->ep);
@@ -91,7 +111,7 @@ int comm_check(struct vfab_comm *c, int slot)
 
 	if (c->err)
 		return c->err;
-	look(c, slot, &l);
+	look(c, record, &l);
 	/*
 	 * A change stores the loss generation after the last of the peers that
 	 * it takes away: if that has not moved since nobody was lost, there
@@ -100,7 +120,7 @@ int comm_check(struct vfab_comm *c, int slot)
 	if (l.lost && loss == c->loss) {
 		for (i = 0; i < 100 && vfabi_loss(c->ep) == loss; i++)
 			nanosleep(&ms, NULL);
-		look(c, slot, &l);
+		look(c, record, &l);
 	}
 	if (vfabi_ended(c->ep)) {
 		vfabi_fail_ended(c->ep);
@@ -122,15 +142,6 @@ int comm_check(struct vfab_comm *c, int slot)
 		return comm_fail(c, EINVAL, l.odd);
 	c->loss = loss;
 	return 0;
-}
-
-int comm_check_one(struct vfab_comm *c, const struct peer *p)
-{
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (vfabi_load(&p->m->state) == COMM_ALIVE &&
-	    !vfabi_lost(c->ep, p->rank, p->losses))
-		return 0;
-	return comm_check(c, -1);
 }
 
 static int set_group(struct vfab_comm *c, const uint32_t *ranks)
@@ -158,26 +169,38 @@ static int set_group(struct vfab_comm *c, const uint32_t *ranks)
 	return 0;
 }
 
-static uint64_t mix(uint64_t h, uint64_t x)
+uint64_t comm_mix(uint64_t h, uint64_t x)
 {
 	h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
 	return h ^ h >> 32;
 }
 
-static uint64_t digest(const struct vfab_comm *c)
+static uint64_t digest(const struct vfab_comm *c, uint64_t h)
 {
-	uint64_t h = 0;
 	uint32_t i;
 
 	for (i = 0; i < c->size; i++)
-		h = mix(h, c->peer[i].rank + 1);
+		h = comm_mix(h, c->peer[i].rank + 1);
 	return h;
 }
 
-static void set_slots(struct peer *p, const struct vfab_comm *c, size_t page)
+/* A page, lines and boxes for messages, slots; see p2p.c */
+static void set_slots(struct peer *p, const struct vfab_comm *c)
 {
-	p->slot[0] = (const char *)p->mem.addr + page;
-	p->slot[1] = p->slot[0] + c->slot_bytes;
+	p->slots = (const char *)p->mem.addr + p->mem.size - COMM_SLOTS * c->slot_bytes;
+}
+
+static bool lay_out(struct vfab_comm *c, uint64_t bytes)
+{
+	uint64_t left = bytes - c->ep->page - p2p_lines(c->size);
+
+	c->box_bytes = p2p_boxes(c->size, bytes);
+	if (bytes < c->ep->page + p2p_lines(c->size) + 2 * c->box_bytes * c->size)
+		return false;
+	left -= 2 * c->box_bytes * c->size;
+	c->slot_bytes = left / COMM_SLOTS & ~(uint64_t)(COMM_LINE - 1);
+	/* A piece for each rank, see coll.c */
+	return c->slot_bytes >= 16 * (uint64_t)c->size && c->slot_bytes >= COMM_LINE;
 }
 
 /*
@@ -220,27 +243,32 @@ static void exhume(struct vfab_ep *ep, uint64_t tag)
 static int export(struct vfab_comm *c)
 {
 	const char *env = getenv("VFAB_COMM_BYTES");
-	uint64_t bytes = env ? strtoull(env, NULL, 0) : WINDOW_BYTES;
+	uint64_t bytes = env ? strtoull(env, NULL, 0) :
+			 c->size <= FEW ? WINDOW_OF_FEW : WINDOW_BYTES;
 	struct vfab_ep *ep = c->ep;
+	uint64_t rules;
 	struct member *m;
 	int ret;
 
-	if (bytes < 4 * ep->page || bytes > WINDOW_MAX)
-		return vfabi_fail(EINVAL, "VFAB_COMM_BYTES=%s is not in %zu to %llu",
-				  env, 4 * ep->page,
-				  (unsigned long long)WINDOW_MAX);
+	bytes = (bytes + ep->page - 1) & ~(uint64_t)(ep->page - 1);
+	if (bytes > WINDOW_MAX || !lay_out(c, bytes))
+		return vfabi_fail(EINVAL,
+				  "VFAB_COMM_BYTES=%s: %u ranks need some 300 for each, and 20 KiB, and 1 GiB is enough",
+				  env ? env : "", c->size);
+	ret = tuning_load(&c->rules, &rules);
+	if (ret)
+		return ret;
 	exhume(ep, c->tag);
-	c->slot_bytes = (bytes - ep->page) / 2 & ~UINT64_C(63);
 	ret = vfab_window_alloc(ep, bytes, c->tag, VFAB_ACCESS_READ,
 				&c->window);
 	if (ret)
 		return ret;
 	c->peer[c->index].mem = c->window;
-	set_slots(&c->peer[c->index], c, ep->page);
+	set_slots(&c->peer[c->index], c);
 	m = c->window.addr;
 	m->version = COMM_VERSION;
 	m->size = c->size;
-	m->group = digest(c);
+	m->group = digest(c, rules);
 	m->slot_bytes = c->slot_bytes;
 	sched_getaffinity(0, sizeof(m->cpus), (cpu_set_t *)m->cpus);
 	__atomic_store_n(&m->state, COMM_ALIVE, __ATOMIC_RELEASE);
@@ -252,7 +280,7 @@ static int export(struct vfab_comm *c)
 /* While waiting for @p to turn up: may that still happen? */
 static int hope(struct vfab_comm *c, const struct peer *p)
 {
-	int ret = comm_check(c, -1);
+	int ret = comm_check(c, false);
 
 	if (!ret && vfabi_losses(c->ep, p->rank) != p->losses)
 		ret = comm_fail(c, ECONNRESET, p->rank);
@@ -293,18 +321,18 @@ static int meet(struct vfab_comm *c, struct peer *p, int64_t timeout)
 		nanosleep(&ms, NULL);
 	}
 	p->m = m;
-	ret = comm_check_one(c, p);
+	ret = comm_doubtful(c, p, false) ? comm_check(c, false) : 0;
 	if (!ret && (p->mem.size != c->window.size ||
 		     m->version != COMM_VERSION || m->size != c->size ||
 		     m->group != c->mine->group ||
 		     m->slot_bytes != c->slot_bytes)) {
 		/* All ones differ as well; then it was lost. */
-		ret = comm_check(c, -1);
+		ret = comm_check(c, false);
 		if (!ret)
 			ret = comm_fail(c, EINVAL, p->rank);
 	}
 	if (!ret)
-		set_slots(p, c, c->ep->page);
+		set_slots(p, c);
 	return ret;
 }
 
@@ -360,11 +388,11 @@ static int choose(struct vfab_comm *c)
 		c->yields = c->ep->yields < 1000 ? c->ep->yields : 1000;
 		c->never_sleep = c->spin || c->yields;
 	} else if (c->crowded) {
-		c->yields = 2;
+		c->yields = 50;
 	} else {
 		c->spin = 20000;
 	}
-	return comm_check(c, -1);
+	return comm_check(c, false);
 }
 
 /* Before the first step: which windows this member has met, its own included. */
@@ -374,7 +402,7 @@ static void publish_met(struct vfab_comm *c)
 	uint32_t i;
 
 	for (i = 0; i < c->size; i++)
-		h = mix(h, c->peer[i].mem.handle);
+		h = comm_mix(h, c->peer[i].mem.handle);
 	__atomic_store_n(&c->mine->met, h ? h : 1, __ATOMIC_RELEASE);
 }
 
@@ -401,7 +429,7 @@ static int same_group(struct vfab_comm *c)
 			who = c->peer[i].rank;
 	}
 	/* All ones are no answer; then it was lost. */
-	ret = comm_check(c, -1);
+	ret = comm_check(c, false);
 	if (ret || who == VFAB_RANK_ANY)
 		return ret;
 	comm_fail(c, EINVAL, who);
@@ -417,6 +445,10 @@ static void release(struct vfab_comm *c)
 	for (i = 0; i < c->size; i++)
 		if (i != c->index && c->peer[i].mem.addr)
 			vfab_release(c->ep, &c->peer[i].mem);
+	direct_forget(c);
+	free(c->rules);
+	free(c->src);
+	free(c->dst);
 	free(c);
 }
 
@@ -450,13 +482,17 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 	c->tag = tag;
 	c->timeout = timeout;
 	c->deadline = vfabi_deadline(timeout);
-	ret = set_group(c, ranks);
+	c->src = calloc(n, sizeof(*c->src));
+	c->dst = calloc(n + 1, sizeof(*c->dst));	/* and a slot */
+	ret = c->src && c->dst ? 0 : vfabi_fail(ENOMEM, "out of memory");
+	if (!ret)
+		ret = set_group(c, ranks);
 	if (!ret)
 		ret = vfabi_counts(ep);
 	if (!ret)
 		ret = export(c);
 	if (ret) {
-		free(c);
+		release(c);
 		return ret;
 	}
 	ret = meet_all(c);
@@ -464,7 +500,7 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 		ret = choose(c);
 	if (!ret) {
 		publish_met(c);
-		ret = comm_barrier(c);
+		ret = comm_meet(c);
 	}
 	if (!ret)
 		ret = same_group(c);
@@ -480,7 +516,7 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 
 static bool finished(const struct vfab_comm *c, const struct peer *p)
 {
-	return vfabi_load(&p->m->done) >= c->calls ||
+	return (vfabi_load(&p->m->done) >= c->base && p2p_delivered(c, p - c->peer)) ||
 	       vfabi_load(&p->m->state) != COMM_ALIVE ||
 	       vfabi_lost(c->ep, p->rank, p->losses);
 }
@@ -503,9 +539,7 @@ void vfab_comm_destroy(struct vfab_comm *c)
 		bury(c);
 	} else {
 		/* Who is not done yet shall know, see comm_check(). */
-		__atomic_store_n(&c->mine->state,
-				 COMM_ABORTED | c->ep->info.rank,
-				 __ATOMIC_RELEASE);
+		__atomic_store_n(&c->mine->state, COMM_LEFT, __ATOMIC_RELEASE);
 		vfab_window_free(c->ep, &c->window);
 	}
 	release(c);

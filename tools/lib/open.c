@@ -99,6 +99,7 @@ void vfab_close(struct vfab_ep *ep)
 	vfabi_counts_unmap(ep);
 	ep->ops->detach(ep);
 	free(ep->bells);
+	free(ep->regions);
 	close(ep->fd);
 	pthread_mutex_destroy(&ep->renewing);
 	pthread_mutex_destroy(&ep->lock);

@@ -196,6 +196,13 @@ static int found(struct vfab_ep *ep, struct vfab_mem *mem, uint64_t fate)
 	return vfabi_fate(ep, mem->rank).word == fate ? 0 : find(ep, mem, &fate);
 }
 
+int vfabi_mem_check(struct vfab_ep *ep, struct vfab_mem *mem, bool after)
+{
+	uint64_t fate = mem->fate;
+
+	return after ? found(ep, mem, fate) : find(ep, mem, &fate);
+}
+
 /* An operation that waits for its time */
 struct waiting {
 	struct vfab_ep *ep;

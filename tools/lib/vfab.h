@@ -327,8 +327,8 @@ int vfab_event(struct vfab_ep *ep, struct vfab_event *event, int64_t timeout);
  * is cut off or aborts, the calls of all others return ECONNRESET, within a
  * second where they are in one; every later call returns it, too. The call
  * that fails may have succeeded elsewhere; the one after it has not.
- * Then: vfab_comm_lost_rank() names the rank, vfab_comm_destroy() the
- * communicator, create another over those who remain, under another tag.
+ * Then: vfab_comm_lost_rank() names the rank, vfab_comm_shrink() makes a group
+ * of those who remain, vfab_comm_destroy() the broken one.
  *
  * No call returns 0 with a wrong result, whatever was lost meanwhile.
  */
@@ -343,10 +343,11 @@ int vfab_event(struct vfab_ep *ep, struct vfab_event *event, int64_t timeout);
  * @timeout: to meet, and for each later call to complete
  * @comm: receives the communicator
  *
- * Every rank of the group calls it. Takes 256 KiB of window
- * (VFAB_COMM_BYTES in the environment, the same everywhere) and, of the
- * endpoint's doorbells, the last one. The windows of the last few communicators
- * that broke stay, too, until their tags are used again or the endpoint ends.
+ * Every rank of the group calls it. Takes 512 KiB of window, 256 KiB where
+ * there are more than 16 ranks (VFAB_COMM_BYTES in the environment, the same
+ * everywhere) and, of the endpoint's doorbells, the last one. The windows of the
+ * last few communicators that broke stay, too, until their tags are used again
+ * or the endpoint ends.
  *
  * EINVAL: a rank twice or out of range, the own one missing, a rank of another
  * opinion about the group, or one that still uses @tag for an earlier group;
@@ -361,8 +362,9 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 /**
  * vfab_comm_destroy - leave a group
  *
- * Waits for the others to complete the last call, as long as they can and
- * the timeout lasts. NULL is ignored.
+ * Waits for the others to complete the last call, and to take what was sent to
+ * them, as long as they can and the timeout lasts. Where they may still exchange
+ * messages among themselves, call vfab_barrier() before. NULL is ignored.
  */
 void vfab_comm_destroy(struct vfab_comm *comm);
 
@@ -390,34 +392,242 @@ uint32_t vfab_comm_rank(const struct vfab_comm *comm, uint32_t index);
  */
 uint32_t vfab_comm_lost_rank(const struct vfab_comm *comm);
 
+/*
+ * Elements. The last four floating-point types are computed in single precision,
+ * rounded once, to nearest even, when all ranks' elements are in; those of one
+ * byte are OCP's, and what is too large for them becomes their largest finite
+ * value.
+ */
 enum vfab_type {
 	VFAB_F32, VFAB_F64, VFAB_I32, VFAB_I64, VFAB_U32, VFAB_U64,
+	VFAB_F16, VFAB_BF16, VFAB_I8, VFAB_U8, VFAB_I16, VFAB_U16,
+	VFAB_F8E4M3, VFAB_F8E5M2,
 	VFAB_TYPES
 };
 
+/*
+ * VFAB_AVG is the sum by the size of the group; of integers, the sum as it
+ * wrapped around, rounded toward 0. VFAB_AND, VFAB_OR and VFAB_XOR are for
+ * integers. A NaN may get lost in VFAB_MIN and VFAB_MAX: each is
+ * a < b ? a : b, or a > b ? a : b.
+ */
 enum vfab_op {
 	VFAB_SUM, VFAB_PROD, VFAB_MIN, VFAB_MAX,
+	VFAB_AVG, VFAB_AND, VFAB_OR, VFAB_XOR,
 	VFAB_OPS
 };
 
 /* Bytes of an element, 0 if there is no such type. */
 size_t vfab_type_size(enum vfab_type type);
 
+/*
+ * Collectives. Every rank of the group makes the same calls in the same order,
+ * with the same @count, @type, @op and @root; who does not gets EINVAL, with
+ * all others, where that shows. @count is in elements and may be 0; a root is a
+ * place in the group. Buffers may lie anywhere and need no alignment; from some
+ * size on, a call copies less where they lie in windows that vfab_window_alloc()
+ * of this endpoint made (with VFAB_ACCESS_WRITE, for results).
+ *
+ * Where @in and @out are different buffers they must not overlap. The same
+ * buffer for both, in place, means what each call says.
+ *
+ * Elements are reduced in the order of the group, so that all ranks get the
+ * same bits, and the same in every run and by every algorithm. Integers wrap
+ * around.
+ *
+ * After an error, results are undefined and the communicator is broken, except
+ * where an argument was refused (EINVAL). Somebody who has not noticed yet may
+ * still store to a result in a window then, until vfab_comm_shrink() returns or
+ * the window has been freed.
+ */
+
 /**
  * vfab_allreduce - reduce elementwise over the group, result to all
- * @in: @count elements
- * @out: receives @count elements; may be @in, else must not overlap it
- *
- * Reduces in the order of the group, so that all ranks get the same bits, and
- * the same as in every other run. Integers wrap around. Every rank of the
- * group calls it, with the same @count, @type and @op (EINVAL if not).
- * On error, @out is undefined.
+ * @in: @count elements; in place: @out
+ * @out: receives @count elements
  */
 int vfab_allreduce(struct vfab_comm *comm, const void *in, void *out,
 		   size_t count, enum vfab_type type, enum vfab_op op);
 
+/**
+ * vfab_reduce_scatter - reduce elementwise, a share of the result to each
+ * @in: @count elements for each rank, in the group's order
+ * @out: receives @count elements; in place: the own share of @in
+ */
+int vfab_reduce_scatter(struct vfab_comm *comm, const void *in, void *out,
+			size_t count, enum vfab_type type, enum vfab_op op);
+
+/**
+ * vfab_allgather - everybody's elements to all
+ * @in: @count elements; in place: the own share of @out
+ * @out: receives @count elements of each rank, in the group's order
+ */
+int vfab_allgather(struct vfab_comm *comm, const void *in, void *out,
+		   size_t count, enum vfab_type type);
+
+/**
+ * vfab_alltoall - different elements from each to each
+ * @in: @count elements for each rank, in the group's order; in place: @out
+ * @out: receives @count elements of each rank, in the group's order
+ */
+int vfab_alltoall(struct vfab_comm *comm, const void *in, void *out,
+		  size_t count, enum vfab_type type);
+
+/**
+ * vfab_alltoallv - as vfab_alltoall(), as many as each pair likes
+ * @in_counts: elements for each rank
+ * @in_offsets: where they begin in @in, in elements
+ * @out_counts: elements of each rank: as many as it has for the caller
+ * @out_offsets: where they begin in @out, in elements
+ *
+ * In place, the counts and offsets of @in are those of @out.
+ */
+int vfab_alltoallv(struct vfab_comm *comm, const void *in,
+		   const size_t *in_counts, const size_t *in_offsets,
+		   void *out, const size_t *out_counts,
+		   const size_t *out_offsets, enum vfab_type type);
+
+/**
+ * vfab_broadcast - elements of one rank to all
+ * @in: @count elements; at @root alone, ignored elsewhere; in place: @out
+ * @out: receives @count elements, at @root, too
+ */
+int vfab_broadcast(struct vfab_comm *comm, const void *in, void *out,
+		   size_t count, enum vfab_type type, uint32_t root);
+
+/**
+ * vfab_reduce - reduce elementwise over the group, result to one
+ * @in: @count elements; in place at @root: @out
+ * @out: receives @count elements; at @root alone, ignored elsewhere
+ */
+int vfab_reduce(struct vfab_comm *comm, const void *in, void *out,
+		size_t count, enum vfab_type type, enum vfab_op op, uint32_t root);
+
+/**
+ * vfab_gather - everybody's elements to one
+ * @in: @count elements; in place at @root: the own share of @out
+ * @out: receives @count elements of each rank, in the group's order; at @root
+ *	alone, ignored elsewhere
+ */
+int vfab_gather(struct vfab_comm *comm, const void *in, void *out,
+		size_t count, enum vfab_type type, uint32_t root);
+
+/**
+ * vfab_scatter - different elements of one rank to each
+ * @in: @count elements for each rank, in the group's order; at @root alone,
+ *	ignored elsewhere
+ * @out: receives @count elements; in place at @root: the own share of @in
+ */
+int vfab_scatter(struct vfab_comm *comm, const void *in, void *out,
+		 size_t count, enum vfab_type type, uint32_t root);
+
+/**
+ * vfab_send - send elements to one rank
+ * @to: its place in the group, not the own one
+ *
+ * Messages from one rank to another arrive in the order in which they were sent,
+ * each by one vfab_recv() with the same @count and @type. Returns when @in may
+ * be used again, which may be before the other one has called.
+ */
+int vfab_send(struct vfab_comm *comm, const void *in, size_t count,
+	      enum vfab_type type, uint32_t to);
+
+/**
+ * vfab_recv - receive what one rank sends
+ * @from: its place in the group, not the own one
+ *
+ * EINVAL, for both and the group: the message has another @count or @type.
+ */
+int vfab_recv(struct vfab_comm *comm, void *out, size_t count,
+	      enum vfab_type type, uint32_t from);
+
 /* Wait until every rank of the group has called it. */
 int vfab_barrier(struct vfab_comm *comm);
+
+enum vfab_coll {
+	VFAB_ALLREDUCE, VFAB_REDUCE_SCATTER, VFAB_ALLGATHER, VFAB_ALLTOALL,
+	VFAB_ALLTOALLV, VFAB_BROADCAST, VFAB_REDUCE, VFAB_GATHER, VFAB_SCATTER,
+	VFAB_SEND, VFAB_RECV, VFAB_BARRIER,
+	VFAB_COLLS
+};
+
+/**
+ * struct vfab_call - a call by its arguments, which are those of the function
+ * @kind: which function
+ * @root: also @to and @from of vfab_send() and vfab_recv()
+ *
+ * Members that the function has no argument for are ignored.
+ */
+struct vfab_call {
+	enum vfab_coll kind;
+	enum vfab_type type;
+	enum vfab_op op;
+	uint32_t root;
+	const void *in;
+	void *out;
+	size_t count;
+	const size_t *in_counts;
+	const size_t *in_offsets;
+	const size_t *out_counts;
+	const size_t *out_offsets;
+};
+
+struct vfab_req;
+
+/**
+ * vfab_start - begin a call without waiting for it to complete
+ * @call: copied; buffers, and the arrays of counts and offsets, are not, and stay
+ *	the call's until it is complete
+ * @req: receives what vfab_test() and vfab_finish() take
+ *
+ * Calls of one communicator complete in the order in which they began; those
+ * that send or receive, each on its own. Nothing moves but in calls of the
+ * library for the same communicator. Where shape is on in the domain, each of
+ * those may wait for the fabric.
+ */
+int vfab_start(struct vfab_comm *comm, const struct vfab_call *call,
+	       struct vfab_req **req);
+
+/**
+ * vfab_test - move on, and see whether a call is complete
+ * @done: receives 1 if it is, or failed; else 0
+ *
+ * The call's error, if it failed.
+ */
+int vfab_test(struct vfab_req *req, int *done);
+
+/**
+ * vfab_finish - wait for a call to complete, and forget it
+ *
+ * The call's result. Also after vfab_test() said that it is complete; before
+ * vfab_comm_destroy().
+ */
+int vfab_finish(struct vfab_req *req);
+
+/**
+ * vfab_comm_split - make groups of those who name the same color
+ * @color: any number; below 0: none, and @out receives NULL
+ * @key: the group's order; where it is the same, that of @comm
+ * @out: receives the communicator
+ *
+ * Every rank of @comm calls it. Takes up to the timeout of @comm, which the new
+ * one starts with.
+ */
+int vfab_comm_split(struct vfab_comm *comm, int color, int key,
+		    struct vfab_comm **out);
+
+/**
+ * vfab_comm_shrink - make a group of those who remain of a broken one
+ * @timeout: to meet, and for each later call of @out
+ * @out: receives the communicator
+ *
+ * Every rank of @comm that is left calls it, also those whom vfab_comm_abort()
+ * or a timeout broke it for; @comm is destroyed after it as ever. Who is lost
+ * meanwhile is left out as well. Ranks that do not come before half of @timeout
+ * has passed are left out and get ETIMEDOUT or ECONNRESET.
+ */
+int vfab_comm_shrink(struct vfab_comm *comm, int64_t timeout,
+		     struct vfab_comm **out);
 
 #ifdef __cplusplus
 }

@@ -100,6 +100,8 @@ struct vfab_ep {
 	struct vfab_stats stats;
 	struct vfab_count *counts;	/* by peer; NULL: nothing to count yet */
 	size_t counts_bytes;
+	struct vfabi_region *regions;	/* of own windows, see region.c; under @lock */
+	size_t n_regions;
 };
 
 /* Called and read without a detour by the tables of the linker */
@@ -312,6 +314,21 @@ int vfabi_reserve(struct vfabi_pace *p, uint32_t rank, enum vfabi_way way, size_
 
 /* Wait until @until. 0, or what @stop returned. */
 int vfabi_arrive(struct vfabi_pace *p);
+
+/*
+ * Before an operation: does the mapping lead to the window? It is mapped anew if
+ * that is in doubt. @after it: did it lead there all the time?
+ */
+int vfabi_mem_check(struct vfab_ep *ep, struct vfab_mem *mem, bool after);
+
+/*
+ * region.c: mappings of own windows, with what access peers may have. The window
+ * in which all of some bytes lie: its handle, and where.
+ */
+int vfabi_region_add(struct vfab_ep *ep, const struct vfab_mem *mem, uint32_t access);
+void vfabi_region_del(struct vfab_ep *ep, const void *addr);
+bool vfabi_region_find(struct vfab_ep *ep, const void *addr, size_t len, uint64_t *handle,
+		       uint64_t *offset, uint32_t *access);
 
 /* vfab_ring() when its time has come */
 int vfabi_ring(struct vfab_ep *ep, uint32_t rank, uint32_t vector);

@@ -68,8 +68,13 @@ int vfab_window_alloc(struct vfab_ep *ep, uint64_t size, uint64_t tag,
 		return ret;
 	ret = vfab_import(ep, a.handle, VFAB_ACCESS_READ | VFAB_ACCESS_WRITE,
 			  VFAB_LOSS_ABSORB, mem);
-	if (ret)
+	if (ret) {
 		ep->ops->free(ep, a.handle);
+		return ret;
+	}
+	ret = vfabi_region_add(ep, mem, a.access);
+	if (ret)
+		vfab_window_free(ep, mem);
 	return ret;
 }
 
@@ -161,6 +166,7 @@ int vfab_release(struct vfab_ep *ep, struct vfab_mem *mem)
 
 	if (!mem->addr)
 		return vfabi_fail(EINVAL, "there is no mapping to release");
+	vfabi_region_del(ep, mem->addr);
 	munmap(mem->addr, mem->size);
 	mem->addr = NULL;
 	ret = ep->ops->release(ep, mem->handle, mem->cookie);

@@ -127,7 +127,7 @@ static void floats(uint32_t rank)
 		t in[100], out[100];					\
 		uint32_t i_, r_, op_;					\
 									\
-		for (op_ = 0; op_ < VFAB_OPS; op_++) {			\
+		for (op_ = 0; op_ <= VFAB_MAX; op_++) {		\
 			for (i_ = 0; i_ < 100; i_++)			\
 				in[i_] = (t)(i_ * 3 + rank + 1) * 1000003; \
 			EQUAL(vfab_allreduce(c, in, out, 100, type, op_), 0); \

@@ -35,18 +35,21 @@ double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
+/* The first rank to fail takes others along: what it said stays. */
 void check_failed(const char *file, int line, const char *what)
 {
-	snprintf(why, 256, "%s:%d: %s", strrchr(file, '/') + 1, line, what);
+	if (!*why)
+		snprintf(why, 256, "%s:%d: %s", strrchr(file, '/') + 1, line, what);
 	_exit(1);
 }
 
 void check_differs(const char *file, int line, const char *what, long long is,
 		   long long want)
 {
-	snprintf(why, 256, "%s:%d: %s is %lld, not %lld (%s)",
-		 strrchr(file, '/') + 1, line, what, is, want,
-		 is < 0 && is > -4096 ? vfab_strerror(is) : "");
+	if (!*why)
+		snprintf(why, 256, "%s:%d: %s is %lld, not %lld (%s)",
+			 strrchr(file, '/') + 1, line, what, is, want,
+			 is < 0 && is > -4096 ? vfab_strerror(is) : "");
 	_exit(1);
 }
 
@@ -176,9 +179,10 @@ int main(int argc, char **argv)
 {
 	static const struct test *const on_fabric[] = {
 		device_tests, fabric_device_tests, coll_tests, fabric_coll_tests,
-		transfer_tests, fabric_transfer_tests, NULL
+		engine_tests, transfer_tests, fabric_transfer_tests, NULL
 	}, *const on_memfd[] = {
-		device_tests, memfd_tests, coll_tests, transfer_tests, NULL
+		device_tests, memfd_tests, coll_tests, engine_tests, crowd_tests,
+		transfer_tests, NULL
 	};
 	const struct test *const *lists, *t;
 	uint32_t i, n = 0, failed = 0;

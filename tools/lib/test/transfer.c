@@ -330,7 +330,7 @@ static struct vfab_comm *meet(struct vfab_ep *ep, uint64_t tag)
 }
 
 /* What an all-reduce moves out of a rank: what others read of its slots */
-#define SLOT	129024
+#define SLOT	113536		/* of a window of 512 KiB, for four */
 
 static size_t share(size_t len, uint32_t rank)
 {
@@ -342,12 +342,12 @@ static size_t share(size_t len, uint32_t rank)
 
 static uint64_t moved(size_t bytes, uint32_t rank)
 {
+	size_t all = bytes, n;
 	uint64_t sum = 0;
-	size_t n;
 
 	for (; bytes; bytes -= n) {
 		n = bytes < SLOT ? bytes : SLOT;
-		if (n * RANKS <= 32 << 10)
+		if (all <= 2048)
 			sum += n * (RANKS - 1);
 		else	/* others their shares, and all of them its own */
 			sum += n - share(n, rank) + (RANKS - 1) * share(n, rank);
@@ -413,12 +413,12 @@ static double takes(double bytes, double links)
 	return bytes / (RATE * 1e6 * links) * scale;
 }
 
-/* A step of an all-reduce, and its two barriers of two rings each, one way */
+/* Two steps of an all-reduce, and before each a ring to each of the others */
 static double model(size_t bytes, double links)
 {
-	double ring = LATENCY / 1e9 * scale + takes(8, links);
+	double rings = LATENCY / 1e9 * scale + takes((RANKS - 1) * 8, links);
 
-	return 2 * takes((RANKS - 1) * (double)share(bytes, 0), links) + 4 * ring;
+	return 2 * takes((RANKS - 1) * (double)share(bytes, 0), links) + 2 * rings;
 }
 
 /* Whatever else the machine does adds to it: try again until it was quiet. */
