@@ -9,6 +9,7 @@
 #	make check-mutants	break the module line by line: does a test notice?
 #	make check-debug	every test on kernels that find mistakes: KASAN, lockdep
 #	make bench		measure; writes build/bench.json
+#	make bench-peers	collectives against Open MPI and MPICH, which it installs (as root)
 #	make help		the rest
 
 ifneq ($(KERNELRELEASE),)
@@ -55,6 +56,9 @@ check-debug:
 bench:
 	@scripts/bench
 
+bench-peers:
+	@scripts/bench-peers
+
 tools:
 	@$(MAKE) --no-print-directory -C tools
 
@@ -91,6 +95,6 @@ clean:
 	@rm -rf $(foreach d,. kmod,$(addprefix $(d)/,*.o *.ko *.mod *.mod.c .*.cmd .*.d .*.o .tmp_* \
 		Module.symvers modules.order))
 
-.PHONY: all help demo quick check check-mutants check-debug bench tools kdir-check modules modules_place modules_install dkms install clean
+.PHONY: all help demo quick check check-mutants check-debug bench bench-peers tools kdir-check modules modules_place modules_install dkms install clean
 
 endif
