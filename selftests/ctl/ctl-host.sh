@@ -316,6 +316,7 @@ check "completion of vfabrun: after an option's value" completes vfabrun -n 3 --
 check "completion of vfabrun: the program" completes vfabrun --domain rack prin^tf
 check "completion of vfabperf" completes vfabperf doorbell
 check "completion of vfabperf coll" completes vfabperf coll allreduce
+check "completion of vfabperf tune" completes vfabperf tune reduce_scatter
 check "completion of vfabperf coll: options" completes vfabperf coll allreduce --warmup_iters
 
 if vfabctl system show >/dev/null 2>&1; then

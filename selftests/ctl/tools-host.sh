@@ -34,7 +34,8 @@ refuses() {
 		! grep -vq -e "^$1: " -e "^see '$1.*--help'\$" "$err"
 }
 
-for words in vfabrun vfabmgr vfabtop vfabswitchd vfabperf "vfabperf lat" "vfabperf bw" "vfabperf doorbell" "vfabperf coll"; do
+for words in vfabrun vfabmgr vfabtop vfabswitchd vfabperf "vfabperf lat" "vfabperf bw" "vfabperf doorbell" \
+	"vfabperf coll" "vfabperf matrix" "vfabperf tune"; do
 	# shellcheck disable=SC2086 # several words
 	check "$words --help" helps $words --help
 	# shellcheck disable=SC2086
@@ -72,7 +73,7 @@ check "vfabperf bw: -e below -b" refuses 'the largest size, -e 4, is below the s
 	vfabperf bw -b 8 -e 4
 check "vfabperf: no command" refuses 'name a command' vfabperf
 check "vfabperf: an unknown command" refuses 'no command "fly"' vfabperf fly
-for words in lat bw doorbell "coll allreduce"; do
+for words in lat bw doorbell "coll allreduce" matrix tune; do
 	# shellcheck disable=SC2086 # several words
 	check "vfabperf $words: an unknown option" \
 		refuses "vfabperf: unrecognized option '--nosuch'" vfabperf $words --nosuch

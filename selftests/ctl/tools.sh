@@ -44,7 +44,7 @@ check "vfabrun: no such rank" ends 2 vfabrun -n 4 true
 check "vfabrun: says which" grep -q "^vfabrun: rank 3 is not one of the domain's 3" "$err"
 
 for words in "lat -n 5" "bw -b 8 -e 64 -r 2 --time 1" "doorbell -n 10" \
-	"coll -n 2 allreduce -b 8 -e 8" "coll -n 2 barrier"; do
+	"coll -n 2 allreduce -b 8 -e 8" "coll -n 2 barrier" "matrix -s 4K -i 1"; do
 	# shellcheck disable=SC2086 # several words
 	check "vfabperf $words" ends 0 vfabperf $words
 	# shellcheck disable=SC2086
@@ -57,13 +57,20 @@ check "vfabperf lat: also in JSON" jq -e '.config | .bytes == "uncounted" and .t
 check "vfabperf coll: shape is off" ends 0 vfabperf coll -n 2 barrier -J "$tmp/coll.json"
 check "vfabperf coll: counted, unpaced" grep -q '^# counted, unpaced: shape is off$' "$out"
 vfabctl domain set t shape on scale 10
-check "vfabperf coll: shape is on" ends 0 vfabperf coll -n 2 barrier -J "$tmp/coll.json"
+check "vfabperf coll: shape is on" ends 0 vfabperf coll -n 2 barrier -J "$tmp/paced.json"
 check "vfabperf coll: counted, paced" grep -q '^# counted, paced: times are 10 times' "$out"
 check "vfabperf coll: also in JSON" jq -e \
-	'.config | .bytes == "counted" and .time == "paced" and .shape_scale == 10' "$tmp/coll.json"
+	'.config | .bytes == "counted" and .time == "paced" and .shape_scale == 10' "$tmp/paced.json"
 check "vfabperf bw: shape is on" ends 0 vfabperf bw -b 8 -e 64 -r 2 --time 1
 check "vfabperf bw: unpaced all the same" grep -q 'uncounted, unpaced$' "$out"
 vfabctl domain set t shape off
+# All collectives on the kernel fabric; all that they print is in selftests/host/perf.sh
+check "vfabperf coll: all, right" ends 0 vfabperf coll all -b 52 -e 1000 -f 19 -n 2 -w 0
+check "vfabperf coll: all, in windows" ends 0 vfabperf coll all -b 52 -e 20K -f 19 -n 2 -w 0 -R 1
+check "vfabperf coll: a damaged bit" ends 1 vfabperf coll alltoall -b 64 -e 64 -n 1 --plant-error
+check "vfabperf bw: by calls" ends 0 vfabperf bw -m call -b 8 -e 64 -r 2 --time 1
+check "vfabperf bw: counted" grep -q '^# counted, unpaced' "$out"
+check "vfabperf tune" ends 0 vfabperf tune -b 64 -e 1K -f 16 -i 1 -r 1 allreduce barrier
 check "vfabperf: no such rank" ends 2 vfabperf coll -n 4 barrier
 check "vfabperf: says who it is" grep -q "^vfabperf: rank 3 is not one of the domain's 3" "$err"
 check "vfabperf: no such domain" ends 2 vfabperf lat --domain nobody

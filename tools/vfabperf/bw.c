@@ -24,11 +24,14 @@ static const char usage[] =
 "Measure copies of rank 0 to and from a window of rank 1, in turns with the\n"
 "same copies to and from a memfd mapping; GB are 10^9 bytes.\n"
 "\n"
+"  -m, --mode=MODE      plain: loads and stores; call: by vfab_put() and vfab_get(),\n"
+"                       counted, and paced where shape is on (default plain)\n"
 "  -b, --minbytes=SIZE  smallest copy (default 64)\n"
 "  -e, --maxbytes=SIZE  largest copy (default 64M)\n"
 "  -f, --factor=N       from one size to the next (default 4)\n"
 "  -r, --repeats=N      turns of which the median is taken (default 11)\n"
-"      --time=MS        of each turn (default 4)\n";
+"      --time=MS        of each turn (default 4)\n"
+"      --plot=FILE      draw it with gnuplot, .svg or .png\n";
 
 static const char header[] = {
 "# '=': the ratio is within the spread of the memfd against itself (p25 to p75)\n"
@@ -43,18 +46,40 @@ struct bw {
 	uint64_t from, to, factor, repeats;
 	double turn_ns;
 	bool bad;
+	int err;		/* of a call */
+	const char *plot;
+	struct point *points;	/* to draw */
+	size_t n_points;
 };
 
 enum { WRITE_WINDOW, WRITE_MEMFD, READ_WINDOW, READ_MEMFD, KINDS };
 
-/* @n copies one way; the choice of the memory is no part of them. */
-static void copy(const struct bw *b, int kind, size_t bytes, uint64_t n)
+struct point {
+	size_t bytes;
+	double gbs[KINDS];
+};
+
+/* By the library; the first error stays. */
+static void call(struct bw *b, int kind, size_t bytes, uint64_t n)
 {
-	char *shared = kind == WRITE_WINDOW || kind == READ_WINDOW ?
-		       b->window.addr : b->memfd;
+	while (n-- && !b->err)
+		b->err = kind == WRITE_WINDOW ?
+			 vfab_put(b->run.ep, &b->window, 0, b->local, bytes) :
+			 vfab_get(b->run.ep, &b->window, 0, b->local, bytes);
+}
+
+/* @n copies one way; the choice of the memory is no part of them. */
+static void copy(struct bw *b, int kind, size_t bytes, uint64_t n)
+{
+	bool window = kind == WRITE_WINDOW || kind == READ_WINDOW;
 	bool reads = kind == READ_WINDOW || kind == READ_MEMFD;
+	char *shared = window ? b->window.addr : b->memfd;
 	char *to = reads ? b->local : shared, *from = reads ? shared : b->local;
 
+	if (window && !b->run.raw) {
+		call(b, kind, bytes, n);
+		return;
+	}
 	while (n--) {
 		memcpy(to, from, bytes);
 		__asm__ volatile("" : : "r"(to), "r"(from) : "memory");
@@ -62,7 +87,7 @@ static void copy(const struct bw *b, int kind, size_t bytes, uint64_t n)
 }
 
 /* GB/s */
-static double turn(const struct bw *b, int kind, size_t bytes, uint64_t n)
+static double turn(struct bw *b, int kind, size_t bytes, uint64_t n)
 {
 	double t = now_ns();
 
@@ -89,6 +114,40 @@ static bool verified(struct bw *b, size_t bytes, uint32_t salt)
 	return true;
 }
 
+static void keep(struct bw *b, size_t bytes, const struct stats *s)
+{
+	struct point *p = realloc(b->points, (b->n_points + 1) * sizeof(*p));
+	int k;
+
+	if (!p)
+		return;
+	b->points = p;
+	p += b->n_points++;
+	p->bytes = bytes;
+	for (k = 0; k < KINDS; k++)
+		p->gbs[k] = s[k].median;
+}
+
+static int draw(const struct bw *b)
+{
+	static const char *const titles[KINDS] = {
+		"write, window", "write, memfd", "read, window", "read, memfd"
+	};
+	size_t i;
+	int k;
+
+	if (!b->n_points || !plot_begin(b->plot, "vfabperf bw", "set ylabel 'GB/s'"))
+		return 0;
+	plot_sizes(b->points[0].bytes, b->points[b->n_points - 1].bytes);
+	plot_series(titles, KINDS);
+	for (k = 0; k < KINDS; k++) {
+		for (i = 0; i < b->n_points; i++)
+			plot_line("%zu %g\n", b->points[i].bytes, b->points[i].gbs[k]);
+		plot_line("e\n");
+	}
+	return plot_end();
+}
+
 static void measure(struct bw *b, size_t bytes)
 {
 	static const char *const names[KINDS] = {
@@ -109,7 +168,7 @@ static void measure(struct bw *b, size_t bytes)
 		t = now_ns();
 		turn(b, WRITE_MEMFD, bytes, n);
 		t = now_ns() - t;
-		if (t >= b->turn_ns / 4)
+		if (t >= b->turn_ns / 4 || b->err)
 			break;
 		n *= 2;
 	}
@@ -160,6 +219,7 @@ static void measure(struct bw *b, size_t bytes)
 	json_end('}');
 	for (k = 0; k < KINDS; k++)
 		free(x[k]);
+	keep(b, bytes, s);
 }
 
 static long faults(void)
@@ -271,6 +331,7 @@ static int run_first_rank(struct bw *b)
 	env_get(&e);
 	env_print(&e, &b->run);
 	json_head(&e, &b->run);
+	json_end('}');
 	ret = first_touch(b);
 	if (ret)
 		return ret;
@@ -280,19 +341,23 @@ static int run_first_rank(struct bw *b)
 	touch(b->local, b->to);
 	fputs(header, stdout);
 	json_begin("results", '[');
-	for (bytes = b->from; bytes <= b->to; bytes *= b->factor)
+	for (bytes = b->from; bytes <= b->to && !b->err; bytes *= b->factor)
 		measure(b, bytes);
 	json_end(']');
-	return b->bad ? EXIT_VERDICT : EXIT_DONE;
+	if (b->err)
+		return run_failed(&b->run, "vfab_put() or vfab_get()", b->err);
+	ret = draw(b);
+	return b->bad ? EXIT_VERDICT : ret;
 }
 
 int bw_main(int argc, char **argv)
 {
-	enum { TIME = 256 };
+	enum { TIME = 256, PLOT };
 	static const struct option own[] = {
 		{ "minbytes", 1, NULL, 'b' }, { "maxbytes", 1, NULL, 'e' },
 		{ "factor", 1, NULL, 'f' }, { "repeats", 1, NULL, 'r' },
-		{ "time", 1, NULL, TIME }, { NULL, 0, NULL, 0 }
+		{ "time", 1, NULL, TIME }, { "mode", 1, NULL, 'm' },
+		{ "plot", 1, NULL, PLOT }, { NULL, 0, NULL, 0 }
 	};
 	struct option options[OPTIONS];
 	struct bw b = {
@@ -304,9 +369,18 @@ int bw_main(int argc, char **argv)
 	int c, ret;
 
 	all_options(options, own);
-	while ((c = next_option(argc, argv, "b:e:f:r:T:J:h", options)) != -1) {
+	while ((c = next_option(argc, argv, "m:b:e:f:r:T:J:h", options)) != -1) {
 		ret = 0;
 		switch (c) {
+		case 'm':
+			b.run.raw = !strcmp(optarg, "plain");
+			if (!b.run.raw && strcmp(optarg, "call"))
+				ret = usage_error("there is no mode \"%s\"", optarg);
+			break;
+		case PLOT:
+			b.plot = optarg;
+			ret = plot_check(optarg);
+			break;
 		case 'b':
 			ret = parse_size(optarg, &b.from);
 			break;

@@ -7,232 +7,207 @@
  * is that of the slowest rank; every iteration's result is checked.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
-#include "vfabperf.h"
+#include "coll.h"
 
 #define TAG		UINT64_C(0x7666706572660030)
-#define MAX_BYTES	(UINT64_C(4) << 30)
 
-static const char usage[] =
-"Usage: vfabperf coll [-n RANKS] allreduce|barrier [OPTION]...\n"
-"Measure a collective and check its results. Columns as of nccl-tests: algbw is\n"
-"size by time, busbw that times 2(n-1)/n; GB are 10^9 bytes; time is the mean\n"
-"over the iterations of the slowest rank's.\n"
-"\n"
-"Before the collective's name:\n"
-"  -n RANKS             ranks to start (default: all members of the partition)\n"
-"After it:\n"
-"  -b, --minbytes=SIZE  smallest size (default 8)\n"
-"  -e, --maxbytes=SIZE  largest size (default 512K)\n"
-"  -f, --stepfactor=N   from one size to the next (default 4)\n"
-"  -i, --stepbytes=SIZE add this instead\n"
-"  -n, --iters=N        iterations of each size (default 20)\n"
-"  -w, --warmup_iters=N iterations before that (default 5)\n"
-"  -c, --check=0|1      check the result of each iteration (default 1)\n"
-"  -o, --op=OP          sum, prod, min, max or all (default sum)\n"
-"  -d, --datatype=TYPE  float, double, int32, int64, uint32, uint64 or all\n"
-"                       (default float)\n"
-"      --no-dirty       leave the input alone between iterations\n"
-"      --plant-error    damage one bit of one result: the check must see it\n";
-
-static const char header[] = {
-"#                                                          out-of-place                      in-place\n"
-"#       size         count      type   redop  root       time   algbw   busbw  #wrong       time   algbw   busbw  #wrong\n"
-"#        (B)    (elements)                               (us)  (GB/s)  (GB/s)               (us)  (GB/s)  (GB/s)\n"
-};
-
-enum { NO_DIRTY = 256, PLANT };
-
-static const char *const type_names[VFAB_TYPES] = {
-	"float", "double", "int32", "int64", "uint32", "uint64"
-};
-
-static const char *const type_aliases[VFAB_TYPES] = {
-	"f32", "f64", "i32", "i64", "u32", "u64"
-};
-
-static const char *const op_names[VFAB_OPS] = { "sum", "prod", "min", "max" };
-
-struct coll {
-	struct run run;
-	bool barrier;
-	uint64_t from, to, factor, step, iters, warmup;
-	uint64_t check;
-	int type, op;			/* -1: all */
-	bool no_dirty, plant, planted;
-	char *in, *out;
-	double *times;
-	uint32_t iter;			/* all over the run: no input comes twice */
-	/* barrier: every rank's epoch, which it counts up before each */
-	struct vfab_mem epoch;
-	struct vfab_mem *peers;
-	/* sums for the last lines */
-	uint64_t wrong, rows;
-	double busbw;
-};
-
-struct result {
-	struct stats s;
-	double time_us, algbw, busbw;
-	uint64_t wrong;
-};
-
-static uint64_t check(struct coll *c, char *out, size_t count,
-		      enum vfab_type type, enum vfab_op op, uint32_t iter)
+/* One bit of one element, of one rank that has a result, once for each collective. */
+static void damage(struct coll *c, const struct place *p, const struct kind *k)
 {
-	/* One bit of one element, of one rank, once. */
-	if (c->plant && !c->planted && c->run.index == c->run.size - 1 && count) {
-		out[count / 2 * vfab_type_size(type)] ^= 1;
-		c->planted = true;
-	}
-	return pattern_wrong(out, count, type, op, c->run.size, iter);
+	uint32_t victim = k->to_root ? p->call.root : p->n - 1;
+	size_t len;
+	char *out = place_result(p, k, &len);
+
+	if (!c->plant || c->planted || p->index != victim || !len)
+		return;
+	out[len / 2] ^= 1;
+	c->planted = true;
+}
+
+/* Several operations in place: each one's result is the next one's input. */
+static bool checks(const struct coll *c, bool in_place)
+{
+	return c->check && (c->agg == 1 || !in_place);
 }
 
 /* Iterations of one row's half; times in ns of this rank. */
-static int iterate(struct coll *c, bool in_place, size_t count,
-		   enum vfab_type type, enum vfab_op op, uint64_t *wrong)
+static int iterate(struct coll *c, const struct kind *k, struct place *p, bool in_place,
+		   uint64_t *wrong)
 {
 	const struct run *r = &c->run;
-	void *in = in_place ? c->out : c->in;
+	double *times = c->times[in_place];
 	uint32_t filled = 0;
-	uint64_t i;
+	uint64_t i, m;
 	double t;
 	int ret;
 
 	*wrong = 0;
+	place_buffers(p, k, c->buf[0], c->buf[1], in_place);
 	for (i = 0; i < c->warmup + c->iters; i++) {
 		/* In place, the result has replaced the input. */
 		if (!c->no_dirty || in_place || !i) {
 			filled = c->iter++;
-			pattern_fill(in, count, type, op, r->index, filled);
+			place_fill(p, k, filled);
 		}
 		ret = vfab_barrier(r->comm);
 		t = now_ns();
-		if (!ret)
-			ret = vfab_allreduce(r->comm, in, c->out, count, type, op);
+		for (m = 0; m < c->agg && !ret; m++)
+			ret = place_run(p, r->comm, c->blocking);
 		t = now_ns() - t;
 		if (ret)
 			return ret;
 		if (i >= c->warmup)
-			c->times[i - c->warmup] = t;
-		if (c->check)
-			*wrong += check(c, c->out, count, type, op, filled);
+			times[i - c->warmup] = t / c->agg;
+		if (checks(c, in_place)) {
+			damage(c, p, k);
+			*wrong += place_wrong(p, k, filled);
+		}
+		if (run_first(r))
+			progress("%s, %zu elements: iteration %llu of %llu", k->name, p->call.count,
+				 (unsigned long long)i + 1,
+				 (unsigned long long)(c->warmup + c->iters));
 	}
 	return 0;
 }
 
-/* The group's view of what each rank measured: slowest times, all errors. */
-static int gather(struct coll *c, uint64_t wrong, size_t bytes, struct result *r)
+/* The group's view of what each rank measured: times as -a asks, all errors. */
+static int together(struct coll *c, uint64_t wrong, struct row *row, bool in_place)
 {
+	double *times = c->times[in_place];
+	struct result *r = &row->r[in_place];
+	static const enum vfab_op by[] = { VFAB_SUM, VFAB_SUM, VFAB_MIN, VFAB_MAX };
 	uint32_t n = c->run.size;
-	int ret;
+	uint64_t i;
+	int ret = 0;
 
-	ret = vfab_allreduce(c->run.comm, c->times, c->times, c->iters,
-			     VFAB_F64, VFAB_MAX);
+	if (c->average)
+		ret = vfab_allreduce(c->run.comm, times, times, c->iters, VFAB_F64,
+				     by[c->average]);
 	if (!ret)
-		ret = vfab_allreduce(c->run.comm, &wrong, &r->wrong, 1,
-				     VFAB_U64, VFAB_SUM);
+		ret = vfab_allreduce(c->run.comm, &wrong, &r->wrong, 1, VFAB_U64, VFAB_SUM);
 	if (ret)
 		return ret;
-	stats_of(c->times, c->iters, &r->s);
+	for (i = 0; c->average == 1 && i < c->iters; i++)
+		times[i] /= n;
+	stats_of(times, c->iters, &r->s);
+	r->checked = checks(c, in_place);
 	r->time_us = r->s.mean / 1e3;
-	r->algbw = bytes / r->s.mean;
-	r->busbw = r->algbw * 2 * (n - 1) / n;
+	r->algbw = row->bytes / r->s.mean;
+	r->busbw = r->algbw * kind_bus(row->kind, n);
 	c->wrong += r->wrong;
 	c->busbw += r->busbw;
 	c->rows++;
 	return 0;
 }
 
-static void json_result(const char *key, const struct result *r)
+/* Rank 0 says it all when the row is complete. */
+static int row_done(struct coll *c, const struct row *row)
 {
-	json_begin(key, '{');
-	json_num("time", r->time_us);
-	json_num("alg_bw", r->algbw);
-	json_num("bus_bw", r->busbw);
-	json_num("nwrong", r->wrong);
-	json_stats_us(&r->s);
-	json_end('}');
+	if (!run_first(&c->run))
+		return 0;
+	c->all = realloc(c->all, (c->n_all + 1) * sizeof(*c->all));
+	if (!c->all)
+		return setup_error("out of memory");
+	c->all[c->n_all++] = *row;
+	row_back(c);
+	row_json(c, row);
+	return 0;
 }
 
-static void print_result(const struct coll *c, const struct result *r)
+static int measure(struct coll *c, struct place *p, struct row *row)
 {
-	char wrong[24] = "N/A";
-
-	if (c->check)
-		snprintf(wrong, sizeof(wrong), "%llu",
-			 (unsigned long long)r->wrong);
-	printf("  %9.2f  %6.3f  %6.3f  %5s", r->time_us, r->algbw, r->busbw, wrong);
-}
-
-static int row(struct coll *c, uint64_t bytes, enum vfab_type type,
-	       enum vfab_op op)
-{
-	size_t elem = vfab_type_size(type), count = bytes / elem;
-	struct result r[2];
 	uint64_t wrong;
-	int k, ret;
+	int h, ret = 0;
 
-	if (run_first(&c->run)) {
-		printf("%12zu  %12zu  %8s  %6s  %4d", count * elem, count,
-		       type_names[type], op_names[op], -1);
-		fflush(stdout);
-	}
-	for (k = 0; k < 2; k++) {
-		ret = iterate(c, k, count, type, op, &wrong);
+	if (run_first(&c->run))
+		row_front(row);
+	for (h = 0; h < row->halves; h++) {
+		ret = iterate(c, row->kind, p, h, &wrong);
 		if (!ret)
-			ret = gather(c, wrong, count * elem, &r[k]);
+			ret = together(c, wrong, row, h);
+		progress_clear();
 		if (ret) {
 			if (run_first(&c->run))
 				putchar('\n');
-			return run_failed(&c->run, "allreduce", ret);
+			return run_failed(&c->run, row->kind->name, ret);
 		}
 		if (run_first(&c->run))
-			print_result(c, &r[k]);
+			row_half(c, &row->r[h]);
 	}
-	if (!run_first(&c->run))
-		return 0;
-	putchar('\n');
-	fflush(stdout);
-	json_begin(NULL, '{');
-	json_num("size", count * elem);
-	json_num("count", count);
-	json_str("type", type_names[type]);
-	json_str("redop", op_names[op]);
-	json_num("root", -1);
-	json_result("out_of_place", &r[0]);
-	json_result("in_place", &r[1]);
-	json_end('}');
-	return 0;
+	return row_done(c, row);
 }
 
-static int run_allreduce(struct coll *c)
+/* One size, type, operation and root */
+static int row(struct coll *c, const struct kind *k, uint64_t bytes, enum vfab_type type,
+	       enum vfab_op op, int root)
+{
+	bool each = k->in_each || k->out_each;
+	size_t elem = vfab_type_size(type), count = bytes / elem;
+	struct row row = { .kind = k, .type = type, .op = op, .root = k->rooted ? root : -1,
+			   .halves = k->out_of_place ? 1 : 2 };
+	struct place p;
+	int ret;
+
+	/* At least one for each, unless none is asked for. */
+	if (each)
+		count = count && count < c->run.size ? 1 : count / c->run.size;
+	row.count = count;
+	row.bytes = count * elem * (each ? c->run.size : 1);
+	ret = place_init(&p, k, c->run.index, c->run.size);
+	if (ret)
+		return run_failed(&c->run, k->name, ret);
+	p.call.count = count;
+	p.call.type = type;
+	p.call.op = op;
+	p.call.root = root;
+	ret = measure(c, &p, &row);
+	place_free(&p);
+	return ret;
+}
+
+static int rows_of_sizes(struct coll *c, const struct kind *k, enum vfab_type type,
+			 enum vfab_op op, int root)
 {
 	uint64_t bytes;
-	int type, op, ret;
+	int ret = 0;
 
-	if (posix_memalign((void **)&c->in, 4096, c->to) ||
-	    posix_memalign((void **)&c->out, 4096, c->to))
-		return setup_error("no memory for %llu bytes",
-				   (unsigned long long)c->to);
+	for (bytes = c->from; bytes <= c->to && !ret;
+	     bytes = c->step ? bytes + c->step : bytes * c->factor)
+		ret = row(c, k, bytes, type, op, root);
+	return ret;
+}
+
+static int rows_of_roots(struct coll *c, const struct kind *k, enum vfab_type type,
+			 enum vfab_op op)
+{
+	int root, ret = 0;
+
+	if (c->root >= 0 || !k->rooted)
+		return rows_of_sizes(c, k, type, op, c->root < 0 ? 0 : c->root);
+	for (root = 0; root < (int)c->run.size && !ret; root++)
+		ret = rows_of_sizes(c, k, type, op, root);
+	return ret;
+}
+
+static int rows_of(struct coll *c, const struct kind *k)
+{
+	int type, op, ret = 0;
+
 	for (type = 0; type < VFAB_TYPES; type++) {
-		for (op = 0; op < VFAB_OPS; op++) {
-			if ((c->type >= 0 && type != c->type) ||
-			    (c->op >= 0 && op != c->op))
+		if (c->type >= 0 && type != c->type)
+			continue;
+		for (op = 0; op < VFAB_OPS && !ret; op++) {
+			if (k->reduces ? c->op >= 0 && op != c->op : op != VFAB_SUM)
 				continue;
-			for (bytes = c->from; bytes <= c->to;
-			     bytes = c->step ? bytes + c->step : bytes * c->factor) {
-				ret = row(c, bytes, type, op);
-				if (ret)
-					return ret;
-			}
+			/* Bits of floats mean nothing; coll -o says so by itself. */
+			if (op >= VFAB_AND && !pattern_integer(type) && c->op < 0)
+				continue;
+			ret = rows_of_roots(c, k, type, op);
 		}
 	}
-	return 0;
+	return ret;
 }
 
 /* A rank that passed before another came would find its epoch too low. */
@@ -243,6 +218,8 @@ static int meet_epochs(struct coll *c)
 	uint32_t i;
 	int ret;
 
+	if (c->peers)
+		return vfab_barrier(r->comm);
 	c->peers = calloc(r->size, sizeof(*c->peers));
 	if (!c->peers)
 		return -ENOMEM;
@@ -271,213 +248,131 @@ static uint64_t late(const struct coll *c, uint64_t epoch)
 	return wrong;
 }
 
-static int run_barrier(struct coll *c)
+static int run_barrier(struct coll *c, const struct kind *k)
 {
 	struct run *r = &c->run;
-	struct result res;
-	uint64_t i, wrong = 0;
+	struct row row = { .kind = k, .root = -1, .halves = 1 };
+	uint64_t i, epoch, wrong = 0;
 	double t;
 	int ret;
 
 	ret = meet_epochs(c);
 	for (i = 0; i < c->warmup + c->iters && !ret; i++) {
+		epoch = c->cycle * (c->warmup + c->iters) + i + 1;
 		/* The planted error: rank 0 does not say that it came. */
 		if (!(c->plant && run_first(r) && i == c->warmup))
-			__atomic_store_n((uint64_t *)c->epoch.addr, i + 1,
-					 __ATOMIC_RELAXED);
+			__atomic_store_n((uint64_t *)c->epoch.addr, epoch, __ATOMIC_RELAXED);
 		t = now_ns();
 		ret = vfab_barrier(r->comm);
 		t = now_ns() - t;
 		if (i >= c->warmup)
-			c->times[i - c->warmup] = t;
+			c->times[0][i - c->warmup] = t;
 		if (c->check && !ret)
-			wrong += late(c, i + 1);
+			wrong += late(c, epoch);
 		/* Nobody counts on while others look. */
 		if (c->check && !ret && c->plant)
 			ret = vfab_barrier(r->comm);
 	}
 	if (!ret)
-		ret = gather(c, wrong, 0, &res);
+		ret = together(c, wrong, &row, false);
 	if (ret)
 		return run_failed(r, "barrier", ret);
-	if (!run_first(r))
+	if (run_first(r)) {
+		row_front(&row);
+		row_half(c, &row.r[0]);
+	}
+	return row_done(c, &row);
+}
+
+static int buffers(struct coll *c)
+{
+	/* Shares are rounded up to an element each, those of all-to-all-v are twice as long. */
+	uint64_t bytes = 2 * (c->to + 8 * c->run.size) + c->unalign;
+	int ret;
+
+	bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+	if (c->window) {
+		ret = vfab_window_alloc(c->run.ep, 2 * bytes, TAG + 1, VFAB_ACCESS_WRITE, &c->mem);
+		if (ret)
+			return run_failed(&c->run, "window", ret);
+		c->buf[0] = (char *)c->mem.addr + c->unalign;
+		c->buf[1] = c->buf[0] + bytes;
 		return 0;
-	printf("%12d  %12d  %8s  %6s  %4d", 0, 0, "none", "none", -1);
-	print_result(c, &res);
-	putchar('\n');
-	json_begin(NULL, '{');
-	json_num("size", 0);
-	json_num("count", 0);
-	json_str("type", "none");
-	json_str("redop", "none");
-	json_num("root", -1);
-	json_result("out_of_place", &res);
-	json_end('}');
+	}
+	if (posix_memalign((void **)&c->buf[0], ALIGN, bytes) ||
+	    posix_memalign((void **)&c->buf[1], ALIGN, bytes))
+		return setup_error("no memory for %llu bytes", (unsigned long long)bytes);
+	memset(c->buf[0], 0, bytes);
+	memset(c->buf[1], 0, bytes);
+	c->buf[0] += c->unalign;
+	c->buf[1] += c->unalign;
 	return 0;
 }
 
-static int choose(const char *what, const char *text,
-		  const char *const *names, const char *const *aliases, int n,
-		  int *value)
+static int run_cycle(struct coll *c)
 {
-	for (*value = 0; *value < n; ++*value)
-		if (!strcasecmp(text, names[*value]) ||
-		    (aliases && !strcasecmp(text, aliases[*value])))
-			return 0;
-	*value = -1;
-	return strcmp(text, "all") ?
-	       usage_error("there is no %s \"%s\"", what, text) : 0;
-}
-
-/* As common_option(): >= 0 is the exit status. */
-static int option(struct coll *c, struct options *o, int opt, bool after)
-{
-	uint64_t v;
+	const struct kind *k;
 	int ret = 0;
 
-	switch (opt) {
-	case 'n':
-		ret = parse_count(optarg, after ? 10000000 : VFAB_MAX_WORLD, &v);
-		if (after)
-			c->iters = v;
-		else
-			o->ntasks = v;
-		break;
-	case 'b':
-		ret = parse_size(optarg, &c->from);
-		break;
-	case 'e':
-		ret = parse_size(optarg, &c->to);
-		break;
-	case 'f':
-		ret = parse_count(optarg, 1 << 30, &c->factor);
-		break;
-	case 'i':
-		ret = parse_size(optarg, &c->step);
-		break;
-	case 'w':
-		ret = parse_count(optarg, 10000000, &c->warmup);
-		break;
-	case 'c':
-		ret = parse_count(optarg, 10000000, &c->check);
-		break;
-	case 'o':
-		ret = choose("operation", optarg, op_names, NULL, VFAB_OPS, &c->op);
-		break;
-	case 'd':
-		ret = choose("type", optarg, type_names, type_aliases, VFAB_TYPES,
-			     &c->type);
-		break;
-	case NO_DIRTY:
-		c->no_dirty = true;
-		break;
-	case PLANT:
-		c->plant = true;
-		break;
-	default:
-		return common_option(o, opt, usage);
+	for (k = kinds; k->name && !ret; k++) {
+		if ((c->kind && k != c->kind) || (c->run.size < 2 && k->coll == VFAB_SEND))
+			continue;
+		if (!c->kind && run_first(&c->run))
+			printf("# %s\n", k->name);
+		c->planted = false;
+		ret = k->bus == BUS_NONE ? run_barrier(c, k) : rows_of(c, k);
 	}
-	return ret ? ret : -1;
+	return ret;
 }
 
-/* Options before the collective's name, the name, options after it. */
-static int parse(struct coll *c, struct options *o, int argc, char **argv)
+static int begin(struct coll *c)
 {
-	static const struct option own[] = {
-		{ "minbytes", 1, NULL, 'b' }, { "maxbytes", 1, NULL, 'e' },
-		{ "stepfactor", 1, NULL, 'f' }, { "stepbytes", 1, NULL, 'i' },
-		{ "iters", 1, NULL, 'n' }, { "warmup_iters", 1, NULL, 'w' },
-		{ "check", 1, NULL, 'c' }, { "op", 1, NULL, 'o' },
-		{ "datatype", 1, NULL, 'd' }, { "no-dirty", 0, NULL, NO_DIRTY },
-		{ "plant-error", 0, NULL, PLANT }, { NULL, 0, NULL, 0 }
-	};
-	struct option options[OPTIONS];
-	bool after = false;
-	const char *name;
-	int opt, ret;
+	int ret = 0, h;
 
-	all_options(options, own);
-	for (;; after = true) {
-		while ((opt = next_option(argc, argv, "+b:e:f:i:n:w:c:o:d:T:J:h",
-					  options)) != -1) {
-			ret = option(c, o, opt, after);
-			if (ret >= 0)
-				return ret;
-		}
-		name = argv[1 + optind];
-		if (!name)
-			break;
-		if (after)
-			return usage_error("argument \"%s\" is one too many", name);
-		c->run.command = name;
-		c->barrier = !strcmp(name, "barrier");
-		if (!c->barrier && strcmp(name, "allreduce") &&
-		    strcmp(name, "all_reduce"))
-			return usage_error("there is no collective \"%s\"", name);
-		optind++;
+	if (c->root >= (int)c->run.size) {
+		c->run.agreed = true;
+		return run_first(&c->run) ? setup_error("-r %d: there are ranks 0 to %u", c->root,
+							c->run.size - 1) : EXIT_SETUP;
 	}
-	if (!after)
-		return usage_error("name a collective: allreduce or barrier");
-	if (c->from > c->to)
-		return usage_error("the largest size, -e %llu, is below the smallest, -b %llu",
-				   (unsigned long long)c->to, (unsigned long long)c->from);
-	if (c->to > MAX_BYTES || (!c->step && c->factor < 2) ||
-	    !c->iters || (!c->from && !c->step))
-		return usage_error("sizes are 1 to 4G, the factor 2 or more, iterations 1 or more");
-	return -1;
-}
-
-static int finish(struct coll *c)
-{
-	if (run_first(&c->run)) {
-		printf("# Out of bounds values : %llu %s\n",
-		       (unsigned long long)c->wrong, c->wrong ? "FAILED" : "OK");
-		if (!c->barrier)
-			printf("# Avg bus bandwidth    : %g\n",
-			       c->rows ? c->busbw / c->rows : 0);
-		json_begin("out_of_bounds", '{');
-		json_num("count", c->wrong);
-		json_num("okay", !c->wrong);
-		json_end('}');
-		json_num("average_bus_bandwidth",
-			 c->rows ? c->busbw / c->rows : 0);
+	if (c->run.size < 2 && c->kind && c->kind->coll == VFAB_SEND)
+		return setup_error("sendrecv needs 2 ranks: there is 1");
+	for (h = 0; h < 2; h++) {
+		c->times[h] = calloc(c->iters, sizeof(double));
+		if (!c->times[h])
+			return setup_error("out of memory");
 	}
-	c->run.agreed = true;
-	return c->wrong ? EXIT_VERDICT : EXIT_DONE;
+	if (run_first(&c->run))
+		ret = coll_head(c);
+	if (!ret)
+		ret = coll_devices(c);
+	return ret ? ret : buffers(c);
 }
 
 int coll_main(int argc, char **argv)
 {
 	struct coll c = {
 		.from = 8, .to = 512 << 10, .factor = 4, .iters = 20,
-		.warmup = 5, .check = 1, .type = VFAB_F32, .op = VFAB_SUM,
+		.warmup = 5, .agg = 1, .cycles = 1, .check = 1, .blocking = 1, .average = 3,
+		.type = VFAB_F32, .op = VFAB_SUM,
 	};
 	struct options o = { 0 };
-	struct env e;
 	int ret;
 
-	ret = parse(&c, &o, argc, argv);
+	ret = coll_parse(&c, &o, argc, argv);
 	if (ret >= 0)
 		return ret;
 	ret = run_start(&c.run, &o, argv);
 	if (ret >= 0)
 		return ret;
-	c.times = calloc(c.iters, sizeof(*c.times));
-	if (!c.times)
-		return setup_error("out of memory");
-	if (run_first(&c.run)) {
-		ret = json_open(c.run.json);
-		if (ret > 0)
-			return ret;
-		env_get(&e);
-		env_print(&e, &c.run);
-		json_head(&e, &c.run);
-		fputs(header, stdout);
-		json_begin("results", '[');
+	ret = begin(&c);
+	for (; c.cycle < c.cycles && !ret; c.cycle++) {
+		ret = run_cycle(&c);
+		if (!c.cycle)
+			c.n_cycle = c.n_all;
 	}
-	ret = c.barrier ? run_barrier(&c) : run_allreduce(&c);
-	json_end(']');
-	if (!ret)
-		ret = finish(&c);
+	if (!ret) {
+		c.run.agreed = true;
+		ret = run_first(&c.run) ? coll_tail(&c) : c.wrong ? EXIT_VERDICT : EXIT_DONE;
+	}
 	return run_end(&c.run, ret);
 }

@@ -13,7 +13,7 @@ _vfabperf() {
 	case $prev in
 	--domain)
 		words=$(vfabctl -j domain show 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p') ;;
-	-J|--json)
+	-J|--json|--plot)
 		compopt -o default 2>/dev/null
 		return ;;
 	*)
@@ -22,7 +22,9 @@ _vfabperf() {
 		elif [[ $cur == -* ]]; then
 			words=$(vfabperf "$command" --help | grep -o -e ' --[a-z_-]*')
 		elif [ "$command" = coll ]; then
-			words='allreduce barrier'
+			words='allreduce reduce_scatter allgather alltoall alltoallv broadcast reduce gather scatter sendrecv barrier all'
+		elif [ "$command" = tune ]; then
+			words='allreduce reduce_scatter allgather alltoall broadcast reduce gather scatter barrier'
 		fi ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

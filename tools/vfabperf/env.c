@@ -193,7 +193,10 @@ void env_print(const struct env *e, const struct run *r)
 	if (e->hop_ns)
 		printf("cache-line hop %.0f ns, ", e->hop_ns);
 	printf("memcpy of 1 MiB %.2f GB/s\n", e->memcpy_gbs);
-	if (r->raw)
+	if (r->memfd)
+		printf("# memfd: shared memory of this machine, no switch, no isolation; %s\n",
+		       "uncounted, unpaced");
+	else if (r->raw)
 		printf("# plain loads and stores: uncounted, unpaced\n");
 	else if (run_paced(r))
 		printf("# counted, paced: times are %u times those of the links\n",

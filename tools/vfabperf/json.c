@@ -12,17 +12,32 @@ static FILE *out;
 static int depth;
 static bool first = true;
 
+/* Before anything is measured: would a file of earlier results be lost? */
+int json_check(const char *path)
+{
+	if (!path || access(path, F_OK))
+		return 0;
+	return setup_error("%s exists and is not overwritten: name another file", path);
+}
+
 int json_open(const char *path)
 {
 	if (!path)
 		return 0;
-	out = fopen(path, "we");
-	if (!out) {
-		fprintf(stderr, "vfabperf: %s: %s\n", path, strerror(errno));
-		return EXIT_SETUP;
-	}
+	out = fopen(path, "wxe");
+	if (!out)
+		return json_check(path) ? EXIT_SETUP : setup_error("%s: %s", path, strerror(errno));
 	json_begin(NULL, '{');
 	return 0;
+}
+
+static void stamp(const char *key)
+{
+	time_t t = time(NULL);
+	char text[64];
+
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
+	json_str(key, text);
 }
 
 int json_close(void)
@@ -31,6 +46,7 @@ int json_close(void)
 
 	if (!out)
 		return 0;
+	stamp("end_time");
 	json_end('}');
 	fputc('\n', out);
 	bad = ferror(out);
@@ -109,6 +125,18 @@ void json_num(const char *key, double value)
 		fprintf(out, "%.6g", value);
 }
 
+void json_bool(const char *key, bool value)
+{
+	if (item(key))
+		fputs(value ? "true" : "false", out);
+}
+
+void json_null(const char *key)
+{
+	if (item(key))
+		fputs("null", out);
+}
+
 void json_stats_us(const struct stats *ns)
 {
 	json_num("iterations", ns->n);
@@ -120,20 +148,18 @@ void json_stats_us(const struct stats *ns)
 	json_num("p99_us", ns->p99 / 1e3);
 	json_num("p999_us", ns->p999 / 1e3);
 	json_num("stdev_us", ns->stdev / 1e3);
+	json_num("cv_pct", ns->mean ? 100 * ns->stdev / ns->mean : 0);
 }
 
 void json_head(const struct env *e, const struct run *r)
 {
 	const struct vfab_info *info = vfab_info(r->ep);
-	char text[64];
-	time_t t = time(NULL);
 	uint32_t i;
 
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
 	json_str("version", VFAB_VERSION);
 	json_str("commit", e->commit);
 	json_str("command", r->command);
-	json_str("start_time", text);
+	stamp("start_time");
 	json_begin("args", '[');
 	for (i = 0; r->argv[i]; i++)
 		json_str(NULL, r->argv[i]);
@@ -150,12 +176,12 @@ void json_head(const struct env *e, const struct run *r)
 	json_end('}');
 	json_begin("config", '{');
 	json_str("domain", info->name);
+	json_str("transport", r->memfd ? "memfd" : "kernel");
 	json_num("world", info->world);
 	json_num("planes", info->planes);
 	json_num("ranks", r->size);
 	json_num("ranks_per_cpu", (double)r->size / e->cpus);
-	json_str("bytes", r->raw ? "uncounted" : "counted");
+	json_str("bytes", r->raw || r->memfd ? "uncounted" : "counted");
 	json_str("time", run_paced(r) ? "paced" : "unpaced");
 	json_num("shape_scale", vfab_view(r->ep)->shape);
-	json_end('}');
 }

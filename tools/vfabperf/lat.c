@@ -27,7 +27,9 @@ static const char usage[] =
 "  -s, --size=BYTES     of a message, a multiple of 8 (default 8)\n"
 "  -a, --all            all sizes from 8 to 1M\n"
 "  -n, --iters=N        round trips (default 1000)\n"
-"  -w, --warmup=N       round trips before that (default 100)\n";
+"  -w, --warmup=N       round trips before that (default 100)\n"
+"      --histogram      how often which time was seen\n"
+"      --plot=FILE      draw medians and 99% with gnuplot, .svg or .png\n";
 
 static const char header[] = {
 "#bytes    #iterations  t_min     t_max      t_typical  t_avg     t_stdev   99%       99.9%     [usec]\n"
@@ -41,6 +43,14 @@ struct lat {
 	char *buf;
 	uint64_t number;	/* of the last message */
 	bool load;
+	bool histogram;
+	const char *plot;
+	struct point {
+		bool load;
+		size_t bytes;
+		double median, p99;
+	} points[2 * 64];
+	size_t n_points;
 };
 
 /*
@@ -133,7 +143,7 @@ static int measure(struct lat *l, size_t bytes, uint64_t warmup, uint64_t iters,
 	return 0;
 }
 
-static void report(const struct lat *l, size_t bytes, double *times, uint64_t n)
+static void report(struct lat *l, size_t bytes, double *times, uint64_t n)
 {
 	struct stats s;
 
@@ -148,7 +158,32 @@ static void report(const struct lat *l, size_t bytes, double *times, uint64_t n)
 	json_str("mode", l->load ? "load" : "store");
 	json_num("bytes", bytes);
 	json_stats_us(&s);
+	if (l->histogram)
+		hist_print(l->load ? "load" : "store", times, n);
 	json_end('}');
+	l->points[l->n_points++] = (struct point){ l->load, bytes, s.median, s.p99 };
+}
+
+static int draw(const struct lat *l)
+{
+	static const char *const titles[] = {
+		"store, median", "store, 99%", "load, median", "load, 99%"
+	};
+	const struct point *p;
+	int k;
+
+	if (!plot_begin(l->plot, "vfabperf lat",
+			"set logscale y 2\nset key left top\nset ylabel 'us, one way'"))
+		return 0;
+	plot_sizes(l->points[0].bytes, l->points[l->n_points - 1].bytes);
+	plot_series(titles, 4);
+	for (k = 0; k < 4; k++) {
+		for (p = l->points; p < l->points + l->n_points; p++)
+			if (p->load == k / 2)
+				plot_line("%zu %g\n", p->bytes, (k % 2 ? p->p99 : p->median) / 1e3);
+		plot_line("e\n");
+	}
+	return plot_end();
 }
 
 static int setup(struct lat *l, size_t bytes)
@@ -206,9 +241,11 @@ static int run_all(struct lat *l, int mode, size_t from, size_t to,
 
 int lat_main(int argc, char **argv)
 {
+	enum { HISTOGRAM = 256, PLOT };
 	static const struct option own[] = {
 		{ "mode", 1, NULL, 'm' }, { "size", 1, NULL, 's' },
 		{ "all", 0, NULL, 'a' }, { "iters", 1, NULL, 'n' },
+		{ "histogram", 0, NULL, HISTOGRAM }, { "plot", 1, NULL, PLOT },
 		{ "warmup", 1, NULL, 'w' }, { NULL, 0, NULL, 0 }
 	};
 	struct option options[OPTIONS];
@@ -234,6 +271,13 @@ int lat_main(int argc, char **argv)
 				ret = usage_error("%s is not a multiple of 8 up to 1G",
 						  optarg);
 			to = from;
+			break;
+		case HISTOGRAM:
+			l.histogram = true;
+			break;
+		case PLOT:
+			l.plot = optarg;
+			ret = plot_check(optarg);
 			break;
 		case 'a':
 			from = 8;
@@ -268,11 +312,13 @@ int lat_main(int argc, char **argv)
 		env_get(&e);
 		env_print(&e, &l.run);
 		json_head(&e, &l.run);
+		json_end('}');
 		json_begin("results", '[');
 	}
 	if (!ret)
 		ret = run_all(&l, mode, from, to, warmup, iters);
-	if (run_first(&l.run))
-		json_end(']');
+	json_end(']');
+	if (!ret && run_first(&l.run))
+		ret = draw(&l);
 	return run_end(&l.run, ret);
 }

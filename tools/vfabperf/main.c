@@ -33,7 +33,9 @@ static const char usage[] =
 "  lat        latency of loads and stores between two ranks\n"
 "  bw         copies to and from a peer's window, against shared memory\n"
 "  doorbell   notification, against futex and eventfd\n"
-"  coll       collectives: allreduce, barrier\n"
+"  matrix     all pairs of ranks: a map of bandwidth and latency\n"
+"  coll       collectives, and whether their results are right\n"
+"  tune       which algorithm a collective is done by: a table for VFAB_TUNING\n"
 "\n"
 "'vfabperf COMMAND --help' tells more, 'vfabperf -V' the version. Without a launcher, vfabperf starts the\n"
 "ranks itself; started by vfabrun or another launcher, it is one of them.\n"
@@ -43,6 +45,7 @@ static const char usage[] =
 
 const char common_usage[] =
 "      --domain=DOMAIN  name, number or device file, or a partition: rack/part1\n"
+"      --memfd          on shared memory of this machine: no module, no root, no switch\n"
 "      --ranks=LIST     the ranks that take part, such as 0,36 (default: the first\n"
 "                       members of the partition)\n"
 "  -T, --timeout=S      give up when a call takes longer (default 60)\n"
@@ -142,6 +145,7 @@ void all_options(struct option *all, const struct option *own)
 {
 	static const struct option common[] = {
 		{ "domain", 1, NULL, 1000 }, { "ranks", 1, NULL, 1001 },
+		{ "memfd", 0, NULL, 1003 },
 		{ "timeout", 1, NULL, 'T' }, { "json", 1, NULL, 'J' },
 		{ "no-pin", 0, NULL, 1002 }, { "help", 0, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
@@ -166,6 +170,9 @@ int common_option(struct options *o, int c, const char *text)
 		return -1;
 	case 1002:
 		o->no_pin = true;
+		return -1;
+	case 1003:
+		o->memfd = true;
 		return -1;
 	case 'J':
 		o->json = optarg;
@@ -226,10 +233,12 @@ static int launch(const struct options *o, char **argv)
 	if (len < 0)
 		return setup_error("cannot find this program: %s", strerror(errno));
 	self[len] = 0;
-	snprintf(n, sizeof(n), "%u", o->ntasks);
+	snprintf(n, sizeof(n), "%u", o->memfd && !o->ntasks ? 2 : o->ntasks);
 	args[k++] = program_invocation_short_name;	/* it complains by this */
 	args[k++] = "--quiet";
-	if (o->ntasks) {
+	if (o->memfd)
+		args[k++] = "--memfd";
+	if (o->memfd || o->ntasks) {
 		args[k++] = "-n";
 		args[k++] = n;
 	}
@@ -286,7 +295,7 @@ int run_start(struct run *r, const struct options *o, char **argv)
 	if (ret)
 		return run_failed(r, "environment", ret);
 	if (rank == VFAB_RANK_ANY)
-		return launch(o, argv);
+		return json_check(o->json) ? EXIT_SETUP : launch(o, argv);
 	cpu_count();
 	r->argv = argv;
 	r->json = o->json;
@@ -299,6 +308,7 @@ int run_start(struct run *r, const struct options *o, char **argv)
 	for (r->index = 0; r->index < n && r->ranks[r->index] != rank; r->index++)
 		;
 	r->size = n;
+	r->memfd = !strncmp(getenv("VFAB_DOMAIN") ? : "", "memfd:", 6);
 	r->pin = !o->no_pin && n <= (uint32_t)cpu_count();
 	if (r->pin)
 		pin_to(r->index);
@@ -333,12 +343,13 @@ static int run(int argc, char **argv)
 {
 	static const struct command commands[] = {
 		{ "lat", lat_main }, { "bw", bw_main },
-		{ "doorbell", doorbell_main }, { "coll", coll_main },
+		{ "doorbell", doorbell_main }, { "matrix", matrix_main },
+		{ "coll", coll_main }, { "tune", tune_main },
 	};
 	size_t i;
 
 	if (argc < 2)
-		return usage_error("name a command: lat, bw, doorbell or coll");
+		return usage_error("name a command: lat, bw, doorbell, matrix, coll or tune");
 	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") ||
 	    !strcmp(argv[1], "help")) {
 		fputs(usage, stdout);

@@ -1,21 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inputs of which the result is known without reducing anything: element i of
- * rank r is a(r) + b(i), or a(r) * b(i) for products, and both depend on the
- * iteration. The moduli are primes, so that a shift by a chunk or a share
- * shows; with up to 1024 ranks every sum is an integer below 2^24, exact in a
- * float.
+ * Inputs that differ per rank, element and iteration, and what must come of them,
+ * by a plain loop in double precision or 64-bit integers.
+ *
+ * What repeats does so after a prime number of elements, so that a shift by a
+ * chunk or a share shows. Every sum of floats is exact in single precision, up to
+ * 1024 ranks; those that are rounded to fewer bits are so once, at the end.
  */
+#include <math.h>
+#include <string.h>
 #include "vfabperf.h"
 
-static uint64_t a_term(uint32_t rank, uint32_t iter)
+/* Floating-point types of less than 32 bits */
+static const struct small {
+	int mantissa, exponent;
+	double max;
+	bool saturates;
+	int range;		/* inputs are integers of this many values */
+} smalls[VFAB_TYPES] = {
+	[VFAB_F16] = { 10, 5, 65504, false, 31 },
+	[VFAB_BF16] = { 7, 8, 0x1.fep127, false, 31 },
+	[VFAB_F8E4M3] = { 3, 4, 448, true, 5 },
+	[VFAB_F8E5M2] = { 2, 5, 57344, true, 5 },
+};
+
+static bool is_float(enum vfab_type type)
 {
-	return (rank * UINT64_C(17) + iter * UINT64_C(5)) % 1021;
+	return type == VFAB_F32 || type == VFAB_F64 || smalls[type].mantissa;
 }
 
-static uint64_t b_term(size_t i, uint32_t iter)
+bool pattern_integer(enum vfab_type type)
 {
-	return (i * UINT64_C(7) + iter * UINT64_C(3)) % 509;
+	return !is_float(type);
+}
+
+static bool is_signed(enum vfab_type type)
+{
+	return type == VFAB_I8 || type == VFAB_I16 || type == VFAB_I32 || type == VFAB_I64;
+}
+
+/* To the nearest, to even. */
+static uint32_t encode(const struct small *s, double v)
+{
+	uint32_t sign = signbit(v) ? 1U << (s->mantissa + s->exponent) : 0;
+	int bias = (1 << (s->exponent - 1)) - 1, e;
+	double q;
+
+	v = fabs(v);
+	if (v == 0)
+		return sign;
+	frexp(v, &e);
+	e = e - 1 > 1 - bias ? e - 1 : 1 - bias;
+	q = rint(ldexp(v, s->mantissa - e));
+	if (ldexp(q, e - s->mantissa) > s->max)
+		return sign | (s->saturates ? encode(s, s->max) :
+			       ((1U << s->exponent) - 1) << s->mantissa);
+	/* The leading one of a normal number adds itself to the exponent. */
+	return sign | (((uint32_t)(e + bias - 1) << s->mantissa) + (uint32_t)q);
 }
 
 static uint64_t mixed(uint64_t key)
@@ -24,98 +65,187 @@ static uint64_t mixed(uint64_t key)
 	return key ^ key >> 29;
 }
 
-/* Integers wrap around: odd factors lose nothing. */
-static uint64_t a_int(uint32_t rank, uint32_t iter)
+static uint64_t any(uint32_t rank, size_t i, uint32_t iter)
 {
-	return mixed((uint64_t)iter << 32 | rank) | 1;
+	return mixed(mixed((uint64_t)iter << 32 | rank) + i);
 }
 
-static uint64_t b_int(size_t i, uint32_t iter)
+/* Odd factors lose nothing when integers wrap around. */
+static uint64_t int_of(enum vfab_op op, uint32_t rank, size_t i, uint32_t iter)
 {
-	return mixed(~((uint64_t)iter << 32 | i % 509)) | 1;
+	return any(rank, i, iter) | (op == VFAB_PROD);
 }
 
-/* Powers of two are exact; a 2 from each rank would be too much for a float. */
-static double a_float(uint32_t rank, uint32_t iter)
+static double float_of(enum vfab_type type, enum vfab_op op, uint32_t rank, size_t i,
+		       uint32_t iter)
 {
-	uint64_t x = a_int(rank, iter);
+	uint64_t x;
 
-	return x % 61 == 0 ? 2 : x & 64 ? -1 : 1;
+	/* Powers of two are exact; a 2 from each rank would be too much for a float. */
+	if (op == VFAB_PROD) {
+		x = any(rank, i, iter);
+		return x % 61 == 0 ? 2 : x & 64 ? -1 : 1;
+	}
+	x = (rank * UINT64_C(17) + iter * UINT64_C(5)) % 1021 +
+	    (i * UINT64_C(7) + iter * UINT64_C(3)) % PERIOD;
+	if (!smalls[type].range)
+		return x;
+	return (double)(x % smalls[type].range) - smalls[type].range / 2;
 }
 
-static double b_float(size_t i, uint32_t iter)
+static void put(struct pattern *p, enum vfab_type type, size_t i, uint64_t x)
 {
-	return b_int(i, iter) & 64 ? -1 : 1;
+	uint8_t b = x;
+	uint16_t h = x;
+	uint32_t w = x;
+
+	p->elem = vfab_type_size(type);
+	memcpy(p->bytes + i * p->elem, p->elem == 1 ? (void *)&b : p->elem == 2 ? (void *)&h :
+	       p->elem == 4 ? (void *)&w : (void *)&x, p->elem);
 }
 
-/* @t: the elements' type; @w: one in which everything is exact, or wraps */
-#define PATTERN(t, w, a_factor, b_factor)				\
-static void fill_##t(void *buf, size_t n, bool prod, uint32_t rank,	\
-		     uint32_t iter)					\
-{									\
-	w a = prod ? a_factor(rank, iter) : a_term(rank, iter);		\
-	t *x = buf;							\
-	size_t i;							\
-									\
-	for (i = 0; i < n; i++)						\
-		x[i] = prod ? a * b_factor(i, iter) : a + b_term(i, iter); \
-}									\
-									\
-static size_t wrong_##t(const void *buf, size_t n, enum vfab_op op,	\
-			uint32_t ranks, uint32_t iter)			\
-{									\
-	w sum = 0, prod = 1, min = a_term(0, iter), max = 0, a, b, want;	\
-	const t *x = buf;						\
-	size_t i, wrong = 0;						\
-	uint32_t r;							\
-									\
-	for (r = 0; r < ranks; r++) {					\
-		a = a_term(r, iter);					\
-		sum += a;						\
-		min = a < min ? a : min;				\
-		max = a > max ? a : max;				\
-		prod *= a_factor(r, iter);				\
-	}								\
-	for (i = 0; i < n; i++) {					\
-		b = b_term(i, iter);					\
-		want = op == VFAB_SUM ? sum + ranks * b :		\
-		       op == VFAB_MIN ? min + b : max + b;		\
-		if (op == VFAB_PROD)					\
-			for (want = prod, r = 0; r < ranks; r++)	\
-				want *= b_factor(i, iter);		\
-		wrong += x[i] != (t)want;				\
-	}								\
-	return wrong;							\
+static void put_float(struct pattern *p, enum vfab_type type, size_t i, double v)
+{
+	float f = v;
+	uint64_t x = 0;
+	uint32_t w;
+
+	memcpy(&x, &v, sizeof(x));
+	memcpy(&w, &f, sizeof(w));
+	put(p, type, i, type == VFAB_F64 ? x : type == VFAB_F32 ? w : encode(&smalls[type], v));
 }
 
-PATTERN(float, double, a_float, b_float)
-PATTERN(double, double, a_float, b_float)
-PATTERN(int32_t, uint64_t, a_int, b_int)
-PATTERN(int64_t, uint64_t, a_int, b_int)
-PATTERN(uint32_t, uint64_t, a_int, b_int)
-PATTERN(uint64_t, uint64_t, a_int, b_int)
-
-static const struct {
-	void (*fill)(void *buf, size_t n, bool prod, uint32_t rank, uint32_t iter);
-	size_t (*wrong)(const void *buf, size_t n, enum vfab_op op,
-			uint32_t ranks, uint32_t iter);
-} patterns[VFAB_TYPES] = {
-	[VFAB_F32] = { fill_float, wrong_float },
-	[VFAB_F64] = { fill_double, wrong_double },
-	[VFAB_I32] = { fill_int32_t, wrong_int32_t },
-	[VFAB_I64] = { fill_int64_t, wrong_int64_t },
-	[VFAB_U32] = { fill_uint32_t, wrong_uint32_t },
-	[VFAB_U64] = { fill_uint64_t, wrong_uint64_t },
-};
-
-void pattern_fill(void *buf, size_t count, enum vfab_type type,
-		  enum vfab_op op, uint32_t rank, uint32_t iter)
+/* As the type sees it: the rest of the 64 bits follows its sign. */
+static uint64_t wrapped(enum vfab_type type, uint64_t x)
 {
-	patterns[type].fill(buf, count, op == VFAB_PROD, rank, iter);
+	int bits = 64 - 8 * (int)vfab_type_size(type);
+
+	return is_signed(type) ? (uint64_t)((int64_t)(x << bits) >> bits) : x << bits >> bits;
 }
 
-size_t pattern_wrong(const void *buf, size_t count, enum vfab_type type,
-		     enum vfab_op op, uint32_t ranks, uint32_t iter)
+static bool below(enum vfab_type type, uint64_t a, uint64_t b)
 {
-	return patterns[type].wrong(buf, count, op, ranks, iter);
+	return is_signed(type) ? (int64_t)a < (int64_t)b : a < b;
+}
+
+static uint64_t int_result(enum vfab_type type, enum vfab_op op, uint32_t ranks, size_t i,
+			   uint32_t iter)
+{
+	uint64_t acc = wrapped(type, int_of(op, 0, i, iter)), x;
+	uint32_t r;
+
+	for (r = 1; r < ranks; r++) {
+		x = wrapped(type, int_of(op, r, i, iter));
+		switch (op) {
+		case VFAB_PROD:
+			acc *= x;
+			break;
+		case VFAB_MIN:
+			acc = below(type, x, acc) ? x : acc;
+			break;
+		case VFAB_MAX:
+			acc = below(type, acc, x) ? x : acc;
+			break;
+		case VFAB_AND:
+			acc &= x;
+			break;
+		case VFAB_OR:
+			acc |= x;
+			break;
+		case VFAB_XOR:
+			acc ^= x;
+			break;
+		default:
+			acc += x;
+		}
+	}
+	acc = wrapped(type, acc);
+	if (op != VFAB_AVG)
+		return acc;
+	return is_signed(type) ? (uint64_t)((int64_t)acc / (int64_t)ranks) : acc / ranks;
+}
+
+static double float_result(enum vfab_type type, enum vfab_op op, uint32_t ranks, size_t i,
+			   uint32_t iter)
+{
+	double acc = float_of(type, op, 0, i, iter), x;
+	uint32_t r;
+
+	for (r = 1; r < ranks; r++) {
+		x = float_of(type, op, r, i, iter);
+		acc = op == VFAB_PROD ? acc * x : op == VFAB_MIN ? fmin(acc, x) :
+		      op == VFAB_MAX ? fmax(acc, x) : acc + x;
+	}
+	if (op != VFAB_AVG)
+		return acc;
+	return type == VFAB_F64 ? acc / ranks : (float)acc / (float)ranks;
+}
+
+/* What is moved unchanged: any bits. */
+void pattern_moved(struct pattern *p, enum vfab_type type, uint32_t rank, uint32_t iter)
+{
+	size_t i;
+
+	for (i = 0; i < PERIOD; i++)
+		put(p, type, i, any(rank, i, iter));
+}
+
+void pattern_input(struct pattern *p, enum vfab_type type, enum vfab_op op, uint32_t rank,
+		   uint32_t iter)
+{
+	size_t i;
+
+	for (i = 0; i < PERIOD; i++)
+		if (is_float(type))
+			put_float(p, type, i, float_of(type, op, rank, i, iter));
+		else
+			put(p, type, i, int_of(op, rank, i, iter));
+}
+
+void pattern_result(struct pattern *p, enum vfab_type type, enum vfab_op op, uint32_t ranks,
+		    uint32_t iter)
+{
+	size_t i;
+
+	for (i = 0; i < PERIOD; i++)
+		if (is_float(type))
+			put_float(p, type, i, float_result(type, op, ranks, i, iter));
+		else
+			put(p, type, i, int_result(type, op, ranks, i, iter));
+}
+
+/* Elements from @first on, up to where the pattern repeats. */
+static size_t piece(size_t first, size_t n)
+{
+	size_t left = PERIOD - first % PERIOD;
+
+	return n < left ? n : left;
+}
+
+void pattern_fill(const struct pattern *p, void *buf, size_t first, size_t n)
+{
+	char *to = buf;
+	size_t k;
+
+	for (; n; n -= k, first += k, to += k * p->elem) {
+		k = piece(first, n);
+		memcpy(to, p->bytes + first % PERIOD * p->elem, k * p->elem);
+	}
+}
+
+uint64_t pattern_wrong(const struct pattern *p, const void *buf, size_t first, size_t n)
+{
+	const unsigned char *from = buf, *want;
+	uint64_t wrong = 0;
+	size_t k, i;
+
+	for (; n; n -= k, first += k, from += k * p->elem) {
+		k = piece(first, n);
+		want = p->bytes + first % PERIOD * p->elem;
+		if (!memcmp(from, want, k * p->elem))
+			continue;
+		for (i = 0; i < k; i++)
+			wrong += !!memcmp(from + i * p->elem, want + i * p->elem, p->elem);
+	}
+	return wrong;
 }
