@@ -169,8 +169,8 @@ static void through_slots(struct op *o)
 
 static void through_windows(struct op *o)
 {
-	o->puts = 0;
 	go_on(o, &algo_direct, 2);
+	o->puts = 0;
 }
 
 void direct_decide(struct op *o)

@@ -6,7 +6,6 @@
  * bounded, no pair waits for another, and a piece is put into the half whose
  * last one has been taken.
  */
-#include <string.h>
 #include "comm.h"
 
 size_t p2p_lines(uint32_t size)
@@ -79,7 +78,8 @@ static int send_piece(struct op *o, size_t n)
 	uint64_t q = c->peer[to].sent++;
 
 	if (n)
-		memcpy((char *)box(c, c->index, to, q), (const char *)o->call.in + o->progress, n);
+		vfabi_copy((char *)box(c, c->index, to, q),
+			   (const char *)o->call.in + o->progress, n, false);
 	b->call[q & 1] = o->digest;
 	return publish(o, &b->sent, q + 1);
 }
@@ -96,7 +96,8 @@ static int recv_piece(struct op *o, size_t n)
 		return ret ? ret : comm_fail(c, EINVAL, c->peer[from].rank);
 	}
 	if (n)
-		memcpy((char *)o->call.out + o->progress, box(c, from, c->index, q), n);
+		vfabi_copy((char *)o->call.out + o->progress, box(c, from, c->index, q), n,
+			   false);
 	op_got(c, from, n);
 	return publish(o, taken(c, c->index, from), q + 1);
 }

@@ -240,15 +240,12 @@ size_t vfab_type_size(enum vfab_type type)
 	return type < VFAB_TYPES ? size[type] : 0;
 }
 
-/* --- Copies of results that are not read soon ----------------------------------------- */
+/* --- Copies --------------------------------------------------------------------------- */
 
 void vfabi_copy(void *dst, const void *src, size_t len, bool stream)
 {
 	char *to = dst;
 	const char *from = src;
 
-	if (stream)
-		best()->fused[VFAB_U8][VFAB_OR](&to, 1, &from, 1, len, true);
-	else
-		memcpy(dst, src, len);
+	best()->fused[VFAB_U8][VFAB_OR](&to, 1, &from, 1, len, stream);
 }

@@ -119,10 +119,10 @@ static void put_shares(struct op *o, uint32_t k)
 
 	len = share(c->index, each, n, &at);
 	if (at)
-		memcpy(to, in, at);
+		vfabi_copy(to, in, at, false);
 	at += len;
 	if (at < n)
-		memcpy(to + at, in + at, n - at);
+		vfabi_copy(to + at, in + at, n - at, false);
 }
 
 /*
@@ -154,7 +154,7 @@ static void put_pieces(struct op *o, uint32_t k)
 		to = own_slot(o, k) + piece_at(o, i);
 		memcpy(to, &all, head(o));
 		if (n)
-			memcpy(to + head(o), (const char *)o->call.in + at + from, n);
+			vfabi_copy(to + head(o), (const char *)o->call.in + at + from, n, false);
 	}
 }
 
@@ -212,7 +212,7 @@ static void put(struct op *o, uint32_t k)
 	}
 	n = part(o, o->len, k, &from);
 	if (n)
-		memcpy(own_slot(o, k), (const char *)o->call.in + from, n);
+		vfabi_copy(own_slot(o, k), (const char *)o->call.in + from, n, false);
 }
 
 void op_reduce(struct op *o, uint32_t dsts, size_t bytes, bool stream)

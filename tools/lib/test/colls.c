@@ -861,6 +861,10 @@ const struct test crowd_tests[] = {
 	{ "colls_chunks", RANKS, all_chunks, 0 },
 	{ "colls_sixteen", 16, sixteen, 0 },
 	{ "crowd_72", 72, crowd_72, 0 },
+	{ 0 }
+};
+
+const struct test long_tests[] = {
 	{ "crowd_1024", 1024, crowd_1024, 0 },
 	{ 0 }
 };

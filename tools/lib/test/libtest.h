@@ -26,7 +26,7 @@ struct test {
 extern const struct test device_tests[], coll_tests[], transfer_tests[];
 extern const struct test fabric_device_tests[], fabric_coll_tests[], fabric_transfer_tests[];
 extern const struct test memfd_tests[];
-extern const struct test engine_tests[], crowd_tests[];
+extern const struct test engine_tests[], crowd_tests[], long_tests[];
 extern const char *domain;	/* that the tests run in */
 extern bool memfd;		/* which is one */
 extern double bound;		/* seconds that "within a second" may take */

@@ -6,6 +6,9 @@
  *	vfabctl domain create --size 8
  *	VFAB_DOMAIN=dom0 libtest [NAME]...		as root in a VM
  *
+ *	VFAB_TEST_LONG=1 VFAB_DOMAIN=memfd libtest	with 1024 ranks as well
+ *	VFAB_TEST_SEED=7 VFAB_DOMAIN=memfd libtest chaos_0	kills at another point
+ *
  * Prints KTAP. The domain needs 8 ranks and is not left as it was found. Of memfds,
  * each test has one of its own.
  */
@@ -183,6 +186,9 @@ int main(int argc, char **argv)
 	}, *const on_memfd[] = {
 		device_tests, memfd_tests, coll_tests, engine_tests, crowd_tests,
 		transfer_tests, NULL
+	}, *const on_memfd_long[] = {
+		device_tests, memfd_tests, coll_tests, engine_tests, crowd_tests,
+		transfer_tests, long_tests, NULL
 	};
 	const struct test *const *lists, *t;
 	uint32_t i, n = 0, failed = 0;
@@ -192,7 +198,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	domain = getenv("VFAB_DOMAIN");
 	memfd = domain && !strcmp(domain, "memfd");
-	lists = memfd ? on_memfd : on_fabric;
+	lists = !memfd ? on_fabric : getenv("VFAB_TEST_LONG") ? on_memfd_long : on_memfd;
 	if (getenv("VFAB_TEST_BOUND"))
 		bound = atof(getenv("VFAB_TEST_BOUND"));
 	board = mmap(NULL, BOARD + 256, PROT_READ | PROT_WRITE,
