@@ -58,7 +58,7 @@ int vf_flap_make(struct vf_domain *dom, u32 link)
 	return 0;
 }
 
-/* Only those that have been started. */
+/* Undo vf_flap_make(): only links that flap are left. */
 void vf_flap_unmake(struct vf_domain *dom)
 {
 	struct vf_flap *f, *next;
