@@ -82,6 +82,9 @@ coll 0 3 all -b 52 -e 1000 -f 19 -n 2 -w 0 -z 0 && rows 21
 result "by vfab_start() and vfab_finish()" $? "$out"
 coll 0 3 all -b 52 -e 20K -f 19 -n 2 -w 0 -R 1 && rows 31 && grep -q 'buffers in windows' "$out"
 result "buffers in windows" $? "$out"
+# One after the other, of each number of chunks that the slots' number may divide
+coll 0 2 allreduce -b 64K -e 2M -i 64K -n 2 -w 0 -m 3 -R 1 -T 5 && rows 32
+result "all-reduces in windows, back to back" $? "$out"
 coll 0 3 all -b 52 -e 1000 -f 19 -n 2 -w 0 -u 3 && rows 21
 result "buffers that are not aligned" $? "$out"
 coll 0 3 all -b 52 -e 52 -d all -n 1 -w 0 && rows $((10 * 14 + 1))
