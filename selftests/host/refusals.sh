@@ -101,7 +101,7 @@ find "$tree" | sort | diff "$tmp/before" - >"$tmp/log"
 result "nothing of that left anything in the tree" $? "$tmp/log"
 
 # Each group that was asked for runs: with all that takes long replaced
-for script in deps source kernel vm demo mutants; do
+for script in deps source kernel vm demo mutants mutants-host; do
 	printf '#!/bin/sh\necho "1..1"\necho "ok 1 - %s"\n' "$script" >"$tree/scripts/$script"
 done
 printf '#!/bin/sh\n' >"$tree/scripts/demo"
