@@ -123,6 +123,7 @@ struct peer {
 	const struct member *m;	/* NULL: not met yet */
 	const char *slots;
 	size_t got, put;	/* bytes moved in the current phase */
+	char *buffer[2];	/* its @in and @out in windows, of the current call */
 	uint64_t sent, taken;	/* pieces of messages to and from it */
 	struct known *known;
 	struct vfab_mem mem;

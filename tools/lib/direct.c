@@ -282,17 +282,14 @@ const struct algo algo_import = { "import", import_want, import_work, import_hea
 /* A rank's @in or @out */
 static char *buffer(const struct op *o, uint32_t i, unsigned int b)
 {
-	const struct vfab_comm *c = o->c;
-	const struct window_at *at = &c->peer[i].m->record[c->calls & 1].at[b];
-	const struct known *k = c->peer[i].known;
-
-	if (i == c->index)
+	if (i == o->c->index)
 		return b ? o->call.out : (char *)(uintptr_t)o->call.in;
-	return (char *)k->w[find(k, at->handle)].mem.addr + at->offset;
+	return o->c->peer[i].buffer[b];
 }
 
 /*
- * Before and after: do the mappings lead to the windows? The latter also says
+ * Before and after: do the mappings lead to the windows? The former notes where:
+ * what a record says may be all ones a moment later. The latter also says
  * that what was read there was the peer's, and what was stored has reached it.
  */
 static int windows_hold(struct op *o, bool after)
@@ -304,15 +301,22 @@ static int windows_hold(struct op *o, bool after)
 
 	for (i = 0; i < c->size; i++) {
 		for (b = 0; b < 2; b++) {
-			const struct window_at *at = &c->peer[i].m->record[c->calls & 1].at[b];
+			const struct window_at *r = &c->peer[i].m->record[c->calls & 1].at[b];
+			uint64_t handle = __atomic_load_n(&r->handle, __ATOMIC_RELAXED);
+			uint64_t offset = __atomic_load_n(&r->offset, __ATOMIC_RELAXED);
 			struct known *k = c->peer[i].known;
 			int n;
 
 			if (i == c->index || !(used(o, i) & 1 << b))
 				continue;
-			n = k ? find(k, at->handle) : -1;
-			if (n < 0 || at->offset > k->w[n].mem.size)
-				return comm_fail(c, EINVAL, c->peer[i].rank);
+			n = k ? find(k, handle) : -1;
+			if (n < 0 || offset > k->w[n].mem.size) {
+				/* All ones are no window; then it was lost. */
+				ret = comm_check(c, true);
+				return ret ? ret : comm_fail(c, EINVAL, c->peer[i].rank);
+			}
+			if (!after)
+				c->peer[i].buffer[b] = (char *)k->w[n].mem.addr + offset;
 			ret = vfabi_mem_check(c->ep, &k->w[n].mem, after);
 			if (!ret)
 				continue;
