@@ -118,8 +118,16 @@ static int scan(const char *name, const char *partition, char *path, size_t len,
 	struct dirent **list;
 
 	all = scandir(VFAB_DEV_DIR, &list, any_device, versionsort);
-	if (all < 0)
-		return open_path(VFAB_DEV_DIR "/", info);
+	if (all < 0) {
+		fd = open_path(VFAB_DEV_DIR "/", info);
+		if (fd != -EISDIR)
+			return fd;
+		/* It was made meanwhile */
+		all = scandir(VFAB_DEV_DIR, &list, any_device, versionsort);
+		if (all < 0)
+			return fd;
+		fd = -1;
+	}
 	for (i = 0; i < all; i++)
 		n += is_of_partition(list[i]->d_name, partition);
 	for (i = 0; i < all && fd < 0; i++) {
