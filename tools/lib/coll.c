@@ -129,16 +129,14 @@ static void cut(struct op *o, bool one_way)
 
 static bool fills(const struct op *o)
 {
-	bool root = o->c->index == o->call.root;
-
 	switch (o->call.kind) {
 	case VFAB_BROADCAST:
 	case VFAB_SCATTER:
-		return root;
+		return op_at_root(o);
 	case VFAB_GATHER:
-		return !root;
+		return !op_at_root(o);
 	case VFAB_REDUCE:
-		return !root || !o->one_shot;
+		return !op_at_root(o) || !o->one_shot;
 	default:
 		return true;
 	}

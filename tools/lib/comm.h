@@ -123,7 +123,9 @@ struct peer {
 	const struct member *m;	/* NULL: not met yet */
 	const char *slots;
 	size_t got, put;	/* bytes moved in the current phase */
-	char *buffer[2];	/* its @in and @out in windows, of the current call */
+	/* Of the current call: its @in and @out, and the mappings that they are in */
+	char *buffer[2];
+	struct vfab_mem *in[2];
 	uint64_t sent, taken;	/* pieces of messages to and from it */
 	struct known *known;
 	struct vfab_mem mem;
@@ -206,7 +208,6 @@ struct want {
  * seen instead.
  */
 struct algo {
-	const char *name;
 	struct want (*want)(const struct op *o);
 	int (*work)(struct op *o);
 	struct range (*heard)(const struct op *o);
@@ -269,6 +270,11 @@ static inline struct range one_of(uint32_t i)
 	return (struct range){ i, i + 1 };
 }
 
+static inline bool op_at_root(const struct op *o)
+{
+	return o->c->index == o->call.root;
+}
+
 /* Begin another algorithm where this one has waited for all and published a step. */
 void op_turn(struct op *o, const struct algo *algo, uint32_t phases);
 
@@ -310,7 +316,7 @@ int comm_meet(struct vfab_comm *c);
 
 /* --- coll.c, staged.c, direct.c, p2p.c, tuning.c ------------------------------------- */
 
-extern const struct algo algo_staged, algo_star, algo_tree, algo_import, algo_direct;
+extern const struct algo algo_staged, algo_star, algo_tree;
 
 /* Shares of len bytes, in whole lines; the last ones may be smaller. */
 static inline size_t share_of_each(const struct vfab_comm *c, size_t len)

@@ -16,10 +16,7 @@
 /* Bytes that are moved before others are looked at */
 #define SLICE	(1 << 20)
 
-static bool at_root(const struct op *o)
-{
-	return o->c->index == o->call.root;
-}
+static const struct algo algo_import, algo_direct;
 
 /* Which of a rank's buffers others use: bit 0 @in, bit 1 @out */
 static unsigned int used(const struct op *o, uint32_t i)
@@ -275,7 +272,7 @@ static struct range import_heard(const struct op *o)
 	return all_of(o->c);
 }
 
-const struct algo algo_import = { "import", import_want, import_work, import_heard };
+static const struct algo algo_import = { import_want, import_work, import_heard };
 
 /* --- Moving data -------------------------------------------------------------------------- */
 
@@ -288,8 +285,41 @@ static char *buffer(const struct op *o, uint32_t i, unsigned int b)
 }
 
 /*
- * Before and after: do the mappings lead to the windows? The former notes where:
- * what a record says may be all ones a moment later. The latter also says
+ * Where the others' buffers are. What a record says is read once: it may be all
+ * ones a moment later.
+ */
+static int find_buffers(struct op *o)
+{
+	struct vfab_comm *c = o->c;
+	uint32_t i;
+	unsigned int b;
+	int ret, n;
+
+	for (i = 0; i < c->size; i++) {
+		struct peer *p = &c->peer[i];
+
+		for (b = 0; b < 2; b++) {
+			const struct window_at *r = &p->m->record[c->calls & 1].at[b];
+			uint64_t handle = __atomic_load_n(&r->handle, __ATOMIC_RELAXED);
+			uint64_t offset = __atomic_load_n(&r->offset, __ATOMIC_RELAXED);
+
+			if (i == c->index || !(used(o, i) & 1 << b))
+				continue;
+			n = p->known ? find(p->known, handle) : -1;
+			if (n < 0 || offset > p->known->w[n].mem.size) {
+				/* All ones are no window; then it was lost. */
+				ret = comm_check(c, true);
+				return ret ? ret : comm_fail(c, EINVAL, p->rank);
+			}
+			p->in[b] = &p->known->w[n].mem;
+			p->buffer[b] = (char *)p->in[b]->addr + offset;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Before and after: do the mappings lead to the windows? The latter also says
  * that what was read there was the peer's, and what was stored has reached it.
  */
 static int windows_hold(struct op *o, bool after)
@@ -301,24 +331,8 @@ static int windows_hold(struct op *o, bool after)
 
 	for (i = 0; i < c->size; i++) {
 		for (b = 0; b < 2; b++) {
-			const struct window_at *r = &c->peer[i].m->record[c->calls & 1].at[b];
-			uint64_t handle = __atomic_load_n(&r->handle, __ATOMIC_RELAXED);
-			uint64_t offset = __atomic_load_n(&r->offset, __ATOMIC_RELAXED);
-			struct known *k = c->peer[i].known;
-			int n;
-
-			if (i == c->index || !(used(o, i) & 1 << b))
-				continue;
-			n = k ? find(k, handle) : -1;
-			if (n < 0 || offset > k->w[n].mem.size) {
-				/* All ones are no window; then it was lost. */
-				ret = comm_check(c, true);
-				return ret ? ret : comm_fail(c, EINVAL, c->peer[i].rank);
-			}
-			if (!after)
-				c->peer[i].buffer[b] = (char *)k->w[n].mem.addr + offset;
-			ret = vfabi_mem_check(c->ep, &k->w[n].mem, after);
-			if (!ret)
+			if (i == c->index || !(used(o, i) & 1 << b) ||
+			    !vfabi_mem_check(c->ep, c->peer[i].in[b], after))
 				continue;
 			ret = comm_check(c, false);
 			return ret ? ret : comm_fail(c, ECONNRESET, c->peer[i].rank);
@@ -338,15 +352,17 @@ static size_t slice(struct op *o, size_t len, size_t *at)
 	return n;
 }
 
-/* The own share of all inputs, into all outputs, or the root's */
-static size_t reduce_for_all(struct op *o, size_t *len)
+/*
+ * One slice of what a call moves, each of these; they return how much there is in
+ * all. First: the own share of all inputs, into all outputs, or the root's.
+ */
+static size_t reduce_for_all(struct op *o)
 {
 	struct vfab_comm *c = o->c;
-	size_t from, at, n;
+	size_t from, at, n, len = share(c->index, share_of_each(c, o->len), o->len, &from);
 	uint32_t i, j, dsts = 0;
 
-	*len = share(c->index, share_of_each(c, o->len), o->len, &from);
-	n = slice(o, *len, &at);
+	n = slice(o, len, &at);
 	for (i = 0; i < c->size; i++) {
 		c->src[i] = buffer(o, i, 0) + from + at;
 		if (i != c->index)
@@ -361,18 +377,16 @@ static size_t reduce_for_all(struct op *o, size_t *len)
 			op_put(c, i, n);
 	}
 	op_reduce(o, dsts, n, o->stream);
-	return n;
+	return len;
 }
 
 /* Own elements of all inputs */
-static size_t reduce_own(struct op *o, size_t *len)
+static size_t reduce_own(struct op *o)
 {
 	struct vfab_comm *c = o->c;
-	size_t at, n;
+	size_t at, n = slice(o, o->len, &at);
 	uint32_t i;
 
-	*len = o->len;
-	n = slice(o, *len, &at);
 	for (i = 0; i < c->size; i++) {
 		c->src[i] = buffer(o, i, 0) + c->index * o->len + at;
 		if (i != c->index)
@@ -380,7 +394,7 @@ static size_t reduce_own(struct op *o, size_t *len)
 	}
 	c->dst[0] = (char *)o->call.out + at;
 	op_reduce(o, 1, n, o->stream);
-	return n;
+	return o->len;
 }
 
 static void copy_from(struct op *o, uint32_t i, size_t from, size_t to, size_t n)
@@ -394,29 +408,25 @@ static void copy_from(struct op *o, uint32_t i, size_t from, size_t to, size_t n
 		op_got(o->c, i, n);
 }
 
-static size_t copy_each(struct op *o, size_t *len, size_t from)
+static size_t copy_each(struct op *o, size_t from)
 {
 	struct vfab_comm *c = o->c;
-	size_t at, n;
+	size_t at, n = slice(o, o->len, &at);
 	uint32_t i, j;
 
-	*len = o->len;
-	n = slice(o, *len, &at);
 	for (j = 1; j <= c->size; j++) {
 		i = (c->index + j) % c->size;
 		copy_from(o, i, from + at, i * o->len + at, n);
 	}
-	return n;
+	return o->len;
 }
 
-static size_t copy_from_root(struct op *o, size_t *len, size_t from)
+static size_t copy_from_root(struct op *o, size_t from)
 {
-	size_t at, n;
+	size_t at, n = slice(o, o->len, &at);
 
-	*len = o->len;
-	n = slice(o, *len, &at);
 	copy_from(o, o->call.root, from + at, at, n);
-	return n;
+	return o->len;
 }
 
 static int direct_work(struct op *o)
@@ -428,33 +438,35 @@ static int direct_work(struct op *o)
 	if (o->phase)
 		return 0;
 	if (!o->progress) {
-		ret = windows_hold(o, false);
+		ret = find_buffers(o);
+		if (!ret)
+			ret = windows_hold(o, false);
 		if (ret)
 			return ret;
 	}
 	switch (o->call.kind) {
 	case VFAB_ALLREDUCE:
 	case VFAB_REDUCE:
-		reduce_for_all(o, &len);
+		len = reduce_for_all(o);
 		break;
 	case VFAB_REDUCE_SCATTER:
-		reduce_own(o, &len);
+		len = reduce_own(o);
 		break;
 	case VFAB_ALLGATHER:
-		copy_each(o, &len, 0);
+		len = copy_each(o, 0);
 		break;
 	case VFAB_GATHER:
-		if (at_root(o))
-			copy_each(o, &len, 0);
+		if (op_at_root(o))
+			len = copy_each(o, 0);
 		break;
 	case VFAB_ALLTOALL:
-		copy_each(o, &len, c->index * o->len);
+		len = copy_each(o, c->index * o->len);
 		break;
 	case VFAB_BROADCAST:
-		copy_from_root(o, &len, 0);
+		len = copy_from_root(o, 0);
 		break;
 	case VFAB_SCATTER:
-		copy_from_root(o, &len, c->index * o->len);
+		len = copy_from_root(o, c->index * o->len);
 		break;
 	default:
 		break;
@@ -467,4 +479,4 @@ static int direct_work(struct op *o)
 	return windows_hold(o, true);
 }
 
-const struct algo algo_direct = { "direct", import_want, direct_work, import_heard };
+static const struct algo algo_direct = { import_want, direct_work, import_heard };

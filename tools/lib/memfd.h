@@ -171,9 +171,10 @@ int memfd_lock(int fd, off_t at, short type);
 /* Does another process, or another endpoint of this one, hold the rank? */
 bool memfd_held(const struct memfd *m, uint32_t rank);
 
-/* The CARE lock of a rank, and @lock. Without waiting, and without a sentence: */
-int memfd_try_take(struct memfd *m, uint32_t rank);
-/* Whoever has it is at work on the rank, or was stopped: waits for a second. */
+/*
+ * The CARE lock of a rank, and @lock. Whoever has it is at work on the rank, or was
+ * stopped: waits for a second.
+ */
 int memfd_take(struct memfd *m, uint32_t rank);
 void memfd_give(struct memfd *m, uint32_t rank);
 

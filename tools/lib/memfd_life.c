@@ -33,8 +33,8 @@ bool memfd_ours(const struct memfd *m, int fd)
 	return !fstat(fd, &s) && s.st_ino == m->ino && s.st_dev == m->dev;
 }
 
-/* The files of this process are locked by the mutex. */
-int memfd_try_take(struct memfd *m, uint32_t rank)
+/* Without waiting, without a sentence. The files of this process are locked by the mutex. */
+static int try_take(struct memfd *m, uint32_t rank)
 {
 	int ret;
 
@@ -53,7 +53,7 @@ int memfd_take(struct memfd *m, uint32_t rank)
 	int ret, i;
 
 	for (i = 0; i < 1000; i++) {
-		ret = memfd_try_take(m, rank);
+		ret = try_take(m, rank);
 		if (ret != -EAGAIN)
 			break;
 		nanosleep(&ms, NULL);
@@ -164,7 +164,7 @@ static void look_for_dead(struct memfd *m)
 	for (i = 0; i < m->ep->info.world; i++) {
 		/* One's own lock is no obstacle to oneself */
 		if ((i == m->ep->info.rank && !m->forked) || !memfd_dirty(m, i) ||
-		    memfd_held(m, i) || memfd_try_take(m, i))
+		    memfd_held(m, i) || try_take(m, i))
 			continue;
 		if (memfd_dirty(m, i) && !memfd_held(m, i))
 			memfd_reap(m, i);

@@ -31,11 +31,6 @@ static enum flow flow(const struct op *o)
 	}
 }
 
-static bool at_root(const struct op *o)
-{
-	return o->c->index == o->call.root;
-}
-
 static struct want staged_want(const struct op *o)
 {
 	struct want w = { none(), o->base + o->phase };
@@ -45,9 +40,9 @@ static struct want staged_want(const struct op *o)
 	/* Once, all see whether all buffers are in windows. */
 	if (flow(o) == ALL_TO_ALL || o->windows)
 		w.of = all_of(o->c);
-	else if (flow(o) == FROM_ROOT && !at_root(o))
+	else if (flow(o) == FROM_ROOT && !op_at_root(o))
 		w.of = one_of(o->call.root);
-	else if (flow(o) == TO_ROOT && at_root(o))
+	else if (flow(o) == TO_ROOT && op_at_root(o))
 		w.of = all_of(o->c);
 	return w;
 }
@@ -58,8 +53,8 @@ static struct range staged_heard(const struct op *o)
 	if (flow(o) == ALL_TO_ALL || o->windows || o->chunks > COMM_SLOTS)
 		return all_of(o->c);
 	if (flow(o) == FROM_ROOT)
-		return at_root(o) ? all_of(o->c) : none();
-	return at_root(o) ? none() : one_of(o->call.root);
+		return op_at_root(o) ? all_of(o->c) : none();
+	return op_at_root(o) ? none() : one_of(o->call.root);
 }
 
 /* --- Chunks ---------------------------------------------------------------------------- */
@@ -254,9 +249,9 @@ static void reduce_share(struct op *o, uint32_t k)
 
 	n = share(c->index, each, n, &at);
 	sources(o, k, at, (const char *)o->call.in + from + at, n);
-	if (o->call.kind == VFAB_ALLREDUCE || at_root(o))
+	if (o->call.kind == VFAB_ALLREDUCE || op_at_root(o))
 		c->dst[dsts++] = (char *)o->call.out + from + at;
-	if (o->call.kind == VFAB_ALLREDUCE || !at_root(o))
+	if (o->call.kind == VFAB_ALLREDUCE || !op_at_root(o))
 		c->dst[dsts++] = own_slot(o, k) + at;
 	op_reduce(o, dsts, n, false);
 }
@@ -320,13 +315,8 @@ static void get(struct op *o, uint32_t k)
 
 	switch (o->call.kind) {
 	case VFAB_ALLREDUCE:
-		if (o->one_shot)
-			get_reduced(o, k);
-		else
-			get_shares(o, k);
-		break;
 	case VFAB_REDUCE:
-		if (!at_root(o))
+		if (o->call.kind == VFAB_REDUCE && !op_at_root(o))
 			break;
 		if (o->one_shot)
 			get_reduced(o, k);
@@ -344,15 +334,15 @@ static void get(struct op *o, uint32_t k)
 		get_each(o, k, true);
 		break;
 	case VFAB_GATHER:
-		if (at_root(o))
+		if (op_at_root(o))
 			get_each(o, k, false);
 		break;
 	case VFAB_BROADCAST:
-		if (!at_root(o))
+		if (!op_at_root(o))
 			get_from(o, k, o->call.root, 0, 0, o->len);
 		break;
 	case VFAB_SCATTER:
-		if (!at_root(o))
+		if (!op_at_root(o))
 			get_from(o, k, o->call.root, piece_at(o, c->index), 0, o->len);
 		break;
 	default:
@@ -385,7 +375,7 @@ static void get_own(struct op *o)
 	default:
 		return;
 	}
-	if (flow(o) != ALL_TO_ALL && !at_root(o))
+	if (flow(o) != ALL_TO_ALL && !op_at_root(o))
 		return;
 	if (n && in + from != out + to)
 		vfabi_copy(out + to, in + from, n, o->stream);
@@ -415,7 +405,7 @@ static int staged_work(struct op *o)
 	return 0;
 }
 
-const struct algo algo_staged = { "staged", staged_want, staged_work, staged_heard };
+const struct algo algo_staged = { staged_want, staged_work, staged_heard };
 
 /* --- Small reductions of many: one reduces for all ------------------------------------ */
 
@@ -465,7 +455,7 @@ static struct range star_heard(const struct op *o)
 	return o->phase == 1 ? one_of(0) : none();
 }
 
-const struct algo algo_star = { "star", star_want, star_work, star_heard };
+const struct algo algo_star = { star_want, star_work, star_heard };
 
 /* --- A barrier of many: up and down a tree, one context switch each way ---------------- */
 
@@ -503,4 +493,4 @@ static struct range tree_heard(const struct op *o)
 	return o->c->index ? one_of((o->c->index - 1) / FANOUT) : none();
 }
 
-const struct algo algo_tree = { "tree", tree_want, tree_work, tree_heard };
+const struct algo algo_tree = { tree_want, tree_work, tree_heard };

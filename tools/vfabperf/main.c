@@ -43,7 +43,7 @@ static const char usage[] =
 "Exit status: 0 done; 1 the data was wrong, or a rank was lost; 2 wrong usage\n"
 "or setup, or the output could not be written; 3 timed out.\n";
 
-const char common_usage[] =
+static const char common_usage[] =
 "      --domain=DOMAIN  name, number or device file, or a partition: rack/part1\n"
 "      --memfd          on shared memory of this machine: no module, no root, no switch\n"
 "      --ranks=LIST     the ranks that take part, such as 0,36 (default: the first\n"

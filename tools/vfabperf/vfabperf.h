@@ -55,7 +55,6 @@ int matrix_main(int argc, char **argv);
 int tune_main(int argc, char **argv);
 
 /* main.c */
-extern const char common_usage[];
 struct option;
 #define OPTIONS		40	/* of a command, common ones included */
 void all_options(struct option *all, const struct option *own);
