@@ -52,6 +52,8 @@ void check_differs(const char *file, int line, const char *what, long long is,
 extern volatile uint32_t *board;
 /* Wait until board[i] is @value or more. */
 void board_wait(uint32_t i, uint32_t value);
+/* All of so many ranks have come to step @n, by board[rank * 16]. */
+void sync_ranks(uint32_t ranks, uint32_t rank, uint32_t n);
 
 double now(void);
 struct vfab_ep *attach(uint32_t rank);

@@ -66,6 +66,15 @@ void board_wait(uint32_t i, uint32_t value)
 	}
 }
 
+void sync_ranks(uint32_t ranks, uint32_t rank, uint32_t n)
+{
+	uint32_t i;
+
+	board[rank * 16] = n;
+	for (i = 0; i < ranks; i++)
+		board_wait(i * 16, n);
+}
+
 struct vfab_ep *attach(uint32_t rank)
 {
 	struct vfab_ep *ep;

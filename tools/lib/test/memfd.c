@@ -16,15 +16,6 @@ static bool says(int err, const char *text)
 	return strstr(vfab_strerror(err), text);
 }
 
-static void sync_ranks(uint32_t ranks, uint32_t rank, uint32_t n)
-{
-	uint32_t i;
-
-	board[rank * 16] = n;
-	for (i = 0; i < ranks; i++)
-		board_wait(i * 16, n);
-}
-
 static struct vfab_mem import(struct vfab_ep *ep, uint32_t rank, uint64_t tag)
 {
 	struct vfab_mem m;
@@ -243,6 +234,22 @@ static void death(uint32_t rank)
 	vfab_close(ep);
 }
 
+static void await_sleep(pid_t pid)
+{
+	double end = now() + 30;
+	char path[32], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (state != 'S') {
+		CHECK(now() < end);
+		usleep(1000);
+		f = fopen(path, "r");
+		CHECK(f && fscanf(f, "%*d %*s %c", &state) == 1);
+		fclose(f);
+	}
+}
+
 /* Whoever sleeps is woken by a loss: its nap would last a quarter of a second. */
 static void woken(uint32_t rank)
 {
@@ -251,16 +258,20 @@ static void woken(uint32_t rank)
 	uint64_t count, loss;
 	uint32_t i;
 
+	if (!rank)
+		board[1] = getpid();
 	for (i = 1; i <= 10; i++) {
 		count = vfab_count(ep, 0);
 		loss = vfab_loss(ep);
 		sync_ranks(2, rank, 2 * i);
 		if (rank) {
-			usleep(10000);
+			board_wait(2, i);
+			await_sleep(board[1]);
 			vfab_close(ep);
 			ep = attach(rank);
 		} else {
 			start = now();
+			board[2] = i;
 			EQUAL(vfab_wait(ep, 0, &count, &loss, LONG), -ECONNRESET);
 			least = now() - start < least ? now() - start : least;
 		}

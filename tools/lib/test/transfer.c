@@ -75,15 +75,6 @@ static uint64_t ports(const struct vfab_ep *ep, uint32_t rank, uint32_t id)
 
 /* --- Copies ------------------------------------------------------------------------ */
 
-static void sync_ranks(uint32_t ranks, uint32_t rank, uint32_t n)
-{
-	uint32_t i;
-
-	board[rank * 16] = n;
-	for (i = 0; i < ranks; i++)
-		board_wait(i * 16, n);
-}
-
 static struct vfab_mem import(struct vfab_ep *ep, uint32_t rank, uint64_t tag, uint32_t access)
 {
 	struct vfab_mem m;
