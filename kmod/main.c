@@ -2,6 +2,7 @@
 /* Loading and unloading; the module's parameters. */
 #include <linux/mm.h>
 #include <linux/module.h>
+#include "backplane.h"
 #include "vfabric.h"
 
 unsigned int vf_param_max_domains = 256;
@@ -54,12 +55,17 @@ static int __init vf_init(void)
 	ret = vf_domain_init();
 	if (ret)
 		goto err_chardev;
+	ret = vf_backplane_init();
+	if (ret)
+		goto err_domain;
 	/* Last: from here on there are users */
 	ret = vf_netlink_init();
 	if (ret)
-		goto err_domain;
+		goto err_backplane;
 	return 0;
 
+err_backplane:
+	vf_backplane_exit();
 err_domain:
 	vf_domain_exit();
 err_chardev:
@@ -79,6 +85,7 @@ err_wq:
 static void __exit vf_exit(void)
 {
 	vf_netlink_exit();
+	vf_backplane_exit();
 	vf_domain_exit();
 	vf_chardev_exit();
 	destroy_workqueue(vf_wq);	/* late work still holds a holder */
