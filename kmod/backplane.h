@@ -16,9 +16,9 @@
  * Waiting: vf_backplane_followed() waits for other kernels. Never call it with
  * a domain->lock held (two nodes that each wait under their own lock would expel
  * one another), nor from a vf_mirror_*() (the node waited for may be waiting for
- * what this one does there). The same is true of vf_backplane_alloc(), which
- * may wait for one beat. All others take leaf locks only, and may be called under
- * domain->lock.
+ * what this one does there). The same is true of vf_backplane_ready(). All others
+ * take leaf locks only, and may be called under domain->lock; vf_backplane_ring()
+ * also under spinlocks and SRCU.
  *
  * Memory: what vf_backplane_addr() gave may be read and written up to
  * vf_backplane_put(), also after vf_mirror_end() (it then is nobody's), so that
@@ -54,6 +54,7 @@ void vf_backplane_exit(void);
 /* --- backplane.c: which one --------------------------------------------------------- */
 
 struct vf_bp_dev *vf_backplane_get(struct net *net, const char *name);
+void vf_backplane_hold(struct vf_bp_dev *bd);
 void vf_backplane_put(struct vf_bp_dev *bd);
 const struct vf_bp *vf_backplane_bp(const struct vf_bp_dev *bd);
 u32 vf_backplane_node(const struct vf_bp_dev *bd);
@@ -82,6 +83,7 @@ void vf_backplane_window_del(struct vf_bp_dev *bd, u32 index);
 
 /* --- backplane_mem.c: the data area ---------------------------------------------------------- */
 
+int vf_backplane_ready(struct vf_bp_dev *bd);
 int vf_backplane_alloc(struct vf_bp_dev *bd, u64 bytes, struct vf_bp_mem *mem);
 void vf_backplane_free(struct vf_bp_dev *bd, const struct vf_bp_mem *mem, u64 change);
 unsigned long vf_backplane_pfn(const struct vf_bp_dev *bd, u64 offset);
@@ -101,6 +103,10 @@ static inline void vf_backplane_exit(void)
 static inline struct vf_bp_dev *vf_backplane_get(struct net *net, const char *name)
 {
 	return NULL;
+}
+
+static inline void vf_backplane_put(struct vf_bp_dev *bd)
+{
 }
 
 #endif

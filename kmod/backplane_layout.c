@@ -209,13 +209,13 @@ void vf_bp_write(void *record, const void *from, size_t bytes, u32 *seq)
 	const __le32 *rest = from;
 
 	WRITE_ONCE(*mark, cpu_to_le32(*seq + 1));
-	/* Odd before the rest changes; pairs with the reader's smp_rmb() */
-	smp_wmb();
+	/* Odd before the rest changes; pairs with the reader's virt_rmb() */
+	virt_wmb();
 	WRITE_ONCE(mark[1], rest[1]);
 	copy(mark + 2, rest + 2, bytes - 8);
 	*seq += 2;
-	/* Even after it has; pairs with the reader's smp_load_acquire() */
-	smp_store_release(mark, cpu_to_le32(*seq));
+	/* Even after it has; pairs with the reader's virt_load_acquire() */
+	virt_store_release(mark, cpu_to_le32(*seq));
 }
 
 /* Into @to, whose seq is then even; or -EAGAIN, and @to is zeroed */
@@ -226,14 +226,14 @@ static int read_record(void *to, const void *record, size_t bytes)
 	unsigned int i;
 
 	for (i = 0; i < VFAB_BP_TRIES; i++) {
-		/* Pairs with the writer's smp_store_release() */
-		copied[0] = smp_load_acquire(mark);
+		/* Pairs with the writer's virt_store_release() */
+		copied[0] = virt_load_acquire(mark);
 		if (le32_to_cpu(copied[0]) & 1)
 			continue;
 		copied[1] = READ_ONCE(mark[1]);
 		copy(copied + 2, mark + 2, bytes - 8);
 		/* The rest was loaded before the seq is loaded again */
-		smp_rmb();
+		virt_rmb();
 		if (READ_ONCE(*mark) == copied[0])
 			return 0;
 	}
@@ -245,14 +245,14 @@ static int read_record(void *to, const void *record, size_t bytes)
 u64 vf_bp_load(const __le64 *word)
 {
 	/* Pairs with vf_bp_store() */
-	return le64_to_cpu(smp_load_acquire(word));
+	return le64_to_cpu(virt_load_acquire(word));
 }
 
 /* What was stored before is seen by who loads it */
 void vf_bp_store(__le64 *word, u64 value)
 {
 	/* Pairs with vf_bp_load() */
-	smp_store_release(word, cpu_to_le64(value));
+	virt_store_release(word, cpu_to_le64(value));
 }
 
 /* --- The daemon's ----------------------------------------------------------------- */
@@ -462,7 +462,7 @@ int vf_bp_read_rings(const struct vf_bp *bp, u32 from, u32 to, u64 *seen,
 			return -EOVERFLOW;
 	}
 	/* They were loaded before the count is loaded again */
-	smp_rmb();
+	virt_rmb();
 	if (n && le64_to_cpu(READ_ONCE(r->count)) - first >= VFAB_BP_RINGS)
 		return -EOVERFLOW;
 	return n;

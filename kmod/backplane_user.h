@@ -17,10 +17,10 @@ typedef uint8_t u8;
 
 #define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
-#define smp_load_acquire(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define smp_store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
-#define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
-#define smp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
+#define virt_load_acquire(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define virt_store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define virt_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define virt_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
 
 #define le32_to_cpu le32toh
 #define le64_to_cpu le64toh

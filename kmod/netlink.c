@@ -418,6 +418,9 @@ static int vf_nl_fill_notice(struct sk_buff *skb, struct vf_domain *dom,
 	       (n->parked >= 0 && nla_put_u8(skb, VFAB_A_PARKED, n->parked)) ||
 	       vf_nl_put_if(skb, VFAB_A_RESILIENCY, n->resiliency) ||
 	       vf_nl_put_if(skb, VFAB_A_NETNS_MODE, n->shared) ||
+	       (n->backplane && nla_put_string(skb, VFAB_A_BACKPLANE, n->backplane)) ||
+	       vf_nl_put_if(skb, VFAB_A_BACKPLANE_STATE, n->bp_state) ||
+	       vf_nl_put_if(skb, VFAB_A_BACKPLANE_WHY, n->bp_why) ||
 	       (n->fault && vf_nl_put_fault_id(skb, n->fault)) ||
 	       (n->members && vf_nl_put_bitmap(skb, VFAB_A_MEMBERS, n->members,
 					       dom->topo.world)) ||
@@ -453,6 +456,12 @@ static void vf_nl_multicast(struct net *net, struct vf_domain *dom,
 void vf_notify(struct vf_domain *dom, const struct vf_notice *n)
 {
 	vf_nl_multicast(dom->net, dom, n);
+}
+
+/* What is of no domain: to the initial network namespace */
+void vf_notify_machine(const struct vf_notice *n)
+{
+	vf_nl_multicast(&init_net, NULL, n);
 }
 
 static int vf_nl_fill_system(const struct vf_nl_to *to, struct vf_domain *dom,

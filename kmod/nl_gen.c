@@ -399,8 +399,19 @@ const struct nla_policy vfabric_manager_goodbye_nl_policy[VFAB_A_DOMAIN_NAME + 1
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 };
 
+/* VFAB_CMD_BACKPLANE_GET - do */
+const struct nla_policy vfabric_backplane_get_nl_policy[VFAB_A_BACKPLANE + 1] = {
+	[VFAB_A_BACKPLANE] = { .type = NLA_NUL_STRING, .len = 32, },
+};
+
+/* VFAB_CMD_BACKPLANE_NODE_GET - do */
+const struct nla_policy vfabric_backplane_node_get_nl_policy[VFAB_A_BACKPLANE + 1] = {
+	[VFAB_A_BACKPLANE] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_NODE] = NLA_POLICY_MAX(NLA_U32, 1023),
+};
+
 /* Ops table for vfabric */
-const struct genl_ops vfabric_nl_ops[33] = {
+const struct genl_ops vfabric_nl_ops[35] = {
 	{
 		.cmd		= VFAB_CMD_SYSTEM_GET,
 		.doit		= vfabric_nl_system_get_doit,
@@ -629,6 +640,20 @@ const struct genl_ops vfabric_nl_ops[33] = {
 		.policy		= vfabric_manager_goodbye_nl_policy,
 		.maxattr	= VFAB_A_DOMAIN_NAME,
 		.flags		= GENL_UNS_ADMIN_PERM,
+	},
+	{
+		.cmd		= VFAB_CMD_BACKPLANE_GET,
+		.doit		= vfabric_nl_backplane_get_doit,
+		.dumpit		= vfabric_nl_backplane_get_dumpit,
+		.policy		= vfabric_backplane_get_nl_policy,
+		.maxattr	= VFAB_A_BACKPLANE,
+	},
+	{
+		.cmd		= VFAB_CMD_BACKPLANE_NODE_GET,
+		.doit		= vfabric_nl_backplane_node_get_doit,
+		.dumpit		= vfabric_nl_backplane_node_get_dumpit,
+		.policy		= vfabric_backplane_node_get_nl_policy,
+		.maxattr	= VFAB_A_BACKPLANE,
 	},
 };
 

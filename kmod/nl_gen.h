@@ -77,8 +77,12 @@ extern const struct nla_policy vfabric_manager_heartbeat_nl_policy[VFAB_A_MANAGE
 
 extern const struct nla_policy vfabric_manager_goodbye_nl_policy[VFAB_A_DOMAIN_NAME + 1];
 
+extern const struct nla_policy vfabric_backplane_get_nl_policy[VFAB_A_BACKPLANE + 1];
+
+extern const struct nla_policy vfabric_backplane_node_get_nl_policy[VFAB_A_BACKPLANE + 1];
+
 /* Ops table for vfabric */
-extern const struct genl_ops vfabric_nl_ops[33];
+extern const struct genl_ops vfabric_nl_ops[35];
 
 int vfabric_nl_system_get_doit(struct sk_buff *skb, struct genl_info *info);
 int vfabric_nl_system_set_doit(struct sk_buff *skb, struct genl_info *info);
@@ -141,6 +145,13 @@ int vfabric_nl_manager_heartbeat_doit(struct sk_buff *skb,
 				      struct genl_info *info);
 int vfabric_nl_manager_goodbye_doit(struct sk_buff *skb,
 				    struct genl_info *info);
+int vfabric_nl_backplane_get_doit(struct sk_buff *skb, struct genl_info *info);
+int vfabric_nl_backplane_get_dumpit(struct sk_buff *skb,
+				    struct netlink_callback *cb);
+int vfabric_nl_backplane_node_get_doit(struct sk_buff *skb,
+				       struct genl_info *info);
+int vfabric_nl_backplane_node_get_dumpit(struct sk_buff *skb,
+					 struct netlink_callback *cb);
 
 enum {
 	VFABRIC_NLGRP_EVENTS,

@@ -19,6 +19,13 @@
  *   holder->lock	spinlock: the tree of imports, the event queue; leaf
  *   holder->wq.lock	spinlock, interrupts off: who waits, armed counts; leaf
  *   vf_users		spinlock: per-user accounting; leaf
+ *   bd->lock		mutex, of a backplane; may be taken under domain->lock, see
+ *			backplane_dev.h; leaf but for bd->ring_lock
+ *
+ * Who waits for other kernels (vf_backplane_followed(), vf_backplane_ready()) holds
+ * no domain->lock: two nodes that each wait under their own lock would not follow
+ * one another's change, and expel one another. The wait comes after the unlock, and
+ * before the control call returns.
  *
  * synchronize_srcu(&vf_srcu) runs under domain->lock: a reader of vf_srcu
  * never takes a domain->lock.
@@ -743,17 +750,20 @@ struct vf_notice {
 	int object, action, reason;
 	int partition, channel, node, rank, sw, port, dest, up, shared, active;
 	int manager, parked, resiliency;
+	const char *backplane;
+	int bp_state, bp_why;
 	const struct vf_change *chg;
 	const struct vf_fault *fault;
 	const unsigned long *members;
 };
 
 void vf_notify(struct vf_domain *dom, const struct vf_notice *n);
+void vf_notify_machine(const struct vf_notice *n);
 
 #define VF_NOTICE(obj, act, why) { .object = (obj), .action = (act), \
 	.reason = (why), .partition = -1, .channel = -1, .node = -1, .rank = -1, \
 	.sw = -1, .port = -1, .dest = -1, .up = -1, .shared = -1, \
 	.active = -1, .manager = -1, .parked = -1, \
-	.resiliency = -1 }
+	.resiliency = -1, .bp_state = -1, .bp_why = -1 }
 
 #endif

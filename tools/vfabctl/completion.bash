@@ -24,7 +24,7 @@ _vfabctl_verbs() {
 	channel|fault)	echo create delete show ;;
 	endpoint)	echo show set evict ;;
 	switch|port|link|system) echo show set ;;
-	window|node)	echo show ;;
+	window|node|backplane) echo show ;;
 	route)		echo show set trace ;;
 	profile)	echo show list check ;;
 	counters)	echo show describe clear snapshot diff ;;
@@ -121,6 +121,8 @@ _vfabctl_words() {
 _vfabctl_position() {
 	case "$1 $2 $3" in
 	"domain create 1"|"system show 1")	;;
+	"backplane show 1")	vfabctl -j backplane show 2>/dev/null | tr ',{' '\n\n' |
+					sed -n 's,^"address":"\([^/]*\)"$,\1,p' ;;
 	"system set 1")		echo netns ;;
 	"system set 2")		echo exclusive shared ;;
 	"endpoint set 2")	echo evict ;;
@@ -151,7 +153,7 @@ _vfabctl_position() {
 
 _vfabctl() {
 	local cur=$2 prev=$3 object='' verb='' position=0 words='' i
-	local objects='domain partition channel node endpoint window switch port link route fault topo profile counters scenario monitor export wait system'
+	local objects='domain partition channel node endpoint window switch port link route fault topo profile counters scenario monitor export wait backplane system'
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in

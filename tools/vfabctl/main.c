@@ -39,6 +39,7 @@ static const struct object {
 	{ "export", export_verbs, "the state of endpoints as other tools read it" },
 	{ "wait", wait_verbs, "wait for a state of a domain" },
 	{ "scenario", scenario_verbs, "incidents, replayed against a program" },
+	{ "backplane bp", backplane_verbs, "shared memory between VMs, and the nodes on it" },
 	{ "system", system_verbs, "what holds for the whole module" },
 	{ NULL, NULL, NULL }
 };

@@ -10,7 +10,7 @@
 static const char *const objects[] = {
 	"domain", "partition", "endpoint", "window", "switch", "port", "link",
 	"route", "system", "channel", "counter", "fault",
-	"manager",
+	"manager", "backplane",
 };
 
 static const char *const actions[] = {
@@ -58,6 +58,11 @@ static void event_addr(char *addr, size_t len, const struct vfab_nl_msg *msg)
 	};
 	size_t i, n;
 
+	if (has(msg, VFAB_A_BACKPLANE)) {
+		snprintf(addr, len, "%s/node%u", printable(get_str(msg, VFAB_A_BACKPLANE)),
+			 get32(msg, VFAB_A_NODE));
+		return;
+	}
 	if (!has(msg, VFAB_A_DOMAIN)) {
 		snprintf(addr, len, "system");
 		return;
@@ -125,6 +130,10 @@ static void show_event(struct ctx *c, const struct vfab_nl_msg *msg)
 			VFAB_RESILIENCY_FULL ? "full" : "adaptive");
 	if (has(msg, VFAB_A_MANAGER_STATE))
 		out_str(c, "manager", "", WORD(manager_states, get32(msg, VFAB_A_MANAGER_STATE)));
+	if (has(msg, VFAB_A_BACKPLANE_STATE))
+		out_str(c, "state", "", WORD(backplane_states, get32(msg, VFAB_A_BACKPLANE_STATE)));
+	if (has(msg, VFAB_A_BACKPLANE_WHY))
+		out_str(c, "lost", "", WORD(backplane_whys, get32(msg, VFAB_A_BACKPLANE_WHY)));
 	if (has(msg, VFAB_A_MEMBERS))
 		out_ranks(c, "members", "members", vfab_nl_attr(msg, VFAB_A_MEMBERS));
 	if (has(msg, VFAB_A_NETNS_MODE))

@@ -71,7 +71,7 @@ extern const struct verb domain_verbs[], partition_verbs[], channel_verbs[],
 	node_verbs[], endpoint_verbs[],
 	window_verbs[], switch_verbs[], port_verbs[], link_verbs[], route_verbs[],
 	fault_verbs[], topo_verbs[], profile_verbs[], counters_verbs[], monitor_verbs[],
-	export_verbs[], wait_verbs[], scenario_verbs[], system_verbs[];
+	export_verbs[], wait_verbs[], scenario_verbs[], system_verbs[], backplane_verbs[];
 
 /* main.c */
 void error(const struct ctx *c, const char *fmt, ...)
@@ -224,6 +224,7 @@ int counters_snapshot(struct ctx *c, int argc, char **argv);	/* snapshot.c */
 int counters_diff(struct ctx *c, int argc, char **argv);	/* diff.c */
 bool is_path(const char *text);				/* profile.c */
 extern const char *const manager_states[3];		/* domain.c */
+extern const char *const backplane_states[5], *const backplane_whys[7];	/* backplane.c */
 int64_t now_ms(void);					/* wait.c */
 int wait_run(struct ctx *c, int argc, char **argv);
 #define WAIT_ARGS "D [--for ready|managed|attached=N|deleted] [--timeout S]"

@@ -39,12 +39,40 @@
  * (acquire), reads the records, does what follows from them, up to the last
  * mapping revoked, and stores what it had loaded to its follow[].change.
  *
+ * Who follows: a node stores LIVE and the other's incarnation to its follow[]; full
+ * fence; loads the other's beat.change and its records. Who changed something stores
+ * it and beat.change; full fence; loads follow[] of all. Either it sees that the
+ * other one follows, and waits for it, or the other one has not read what was there
+ * before the change: nobody has mapped what nobody waits for. A node follows an
+ * ACTIVE one whose beat it has seen move, and a new incarnation only after nothing
+ * of the one before is mapped any more: that it follows is the proof of that, too.
+ *
+ * Expulsion: who finds a node silent or behind stores EXPELLED and its incarnation to
+ * its own follow[], loses all of it, and never follows that incarnation again. A
+ * node looks at what all others say of it before it judges any of them. Where
+ * its own incarnation is expelled it fences itself: it ends all that it has, says
+ * FENCED, and comes back as another incarnation. But where it has itself expelled the
+ * incarnation that expelled it, the one with the lower number stays.
+ *
+ * So of two that expel one another exactly one ends. What a node decides, it decides
+ * under one lock: it either fences itself, and expels nobody any more in this
+ * incarnation, or it has expelled first and reads the other's verdict after that. If
+ * both have expelled, both words stay, as an incarnation takes neither back, and each
+ * node reads the other's: the higher number fences itself, the lower one does not. If
+ * one has fenced itself before it expelled, the other one finds no verdict. (Three that
+ * expel one another in a ring all end, and come back.) Meanwhile the stores of the one
+ * that is to end may still reach memory: that is why memory which an expelled node
+ * could touch is not used again before it says FENCED or LEFT, has another
+ * incarnation, or struct vfab_bp_peer says that its connection ended.
+ *
  * Interrupts coalesce, and one to a peer that is not ready yet is lost. They
  * only say "look": the words decide. Who waits for another to follow rings
  * again, and who is rung looks at least once per beat.
  *
- * Ages are measured by the observer's clock, since it last saw a word change.
- * No time of another node's clock is compared with one's own.
+ * Ages are measured by the observer's clock, since it last saw a word change, and
+ * only while the observer ran: what passes between two of its own beats counts as two
+ * periods at most. Whoever was stopped does not find that all others are dead. No
+ * time of another node's clock is compared with one's own.
  */
 #ifndef _UAPI_LINUX_VFABRIC_BACKPLANE_H
 #define _UAPI_LINUX_VFABRIC_BACKPLANE_H
@@ -256,9 +284,9 @@ enum vfab_bp_follow_state {
 	VFAB_BP_FOLLOW_NONE = 0,	/* not seen yet */
 	VFAB_BP_FOLLOW_LIVE = 1,
 	/*
-	 * Lost to this node: it had no beat, or did not acknowledge in time. An
-	 * incarnation never comes back from this; whoever reads it of himself
-	 * fences himself, before he judges others.
+	 * Lost to this node: it had no beat, or did not acknowledge in time, or ended
+	 * by itself. An incarnation never comes back from this; whoever reads it of
+	 * himself fences himself, see above.
 	 */
 	VFAB_BP_FOLLOW_EXPELLED = 2,
 };

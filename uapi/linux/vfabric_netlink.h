@@ -138,6 +138,7 @@ enum vfabric_object {
 	VFAB_OBJ_COUNTER,
 	VFAB_OBJ_FAULT,
 	VFAB_OBJ_MANAGER,
+	VFAB_OBJ_BACKPLANE,
 };
 
 enum vfabric_action {
@@ -324,6 +325,53 @@ enum vfabric_resiliency {
 	VFAB_RESILIENCY_FULL,
 };
 
+/**
+ * enum vfabric_backplane_state - What a node of a backplane says of itself.
+ * @VFAB_BACKPLANE_NONE: Nothing that makes sense.
+ * @VFAB_BACKPLANE_LEFT: In good order; it touches nothing any more.
+ * @VFAB_BACKPLANE_FENCED: It was expelled, has ended what it had, and returns.
+ */
+enum vfabric_backplane_state {
+	VFAB_BACKPLANE_NONE,
+	VFAB_BACKPLANE_JOINING,
+	VFAB_BACKPLANE_ACTIVE,
+	VFAB_BACKPLANE_LEFT,
+	VFAB_BACKPLANE_FENCED,
+};
+
+/**
+ * enum vfabric_backplane_view - What this node makes of another one.
+ * @VFAB_BACKPLANE_VIEW_NONE: It was never followed.
+ * @VFAB_BACKPLANE_VIEW_LOST: It was, and is not any more; backplane-why says
+ *   why.
+ */
+enum vfabric_backplane_view {
+	VFAB_BACKPLANE_VIEW_NONE,
+	VFAB_BACKPLANE_VIEW_LIVE,
+	VFAB_BACKPLANE_VIEW_LOST,
+	VFAB_BACKPLANE_VIEW_SELF,
+};
+
+/**
+ * enum vfabric_backplane_why
+ * @VFAB_BACKPLANE_WHY_SILENT: It had no beat within its timeout, and was
+ *   expelled.
+ * @VFAB_BACKPLANE_WHY_BEHIND: It did not follow a change within this node's
+ *   timeout, and was expelled.
+ * @VFAB_BACKPLANE_WHY_FENCED: Another node had expelled it.
+ * @VFAB_BACKPLANE_WHY_RETURNED: It was started again.
+ * @VFAB_BACKPLANE_WHY_CLOSED: Its connection to vfabswitchd ended.
+ */
+enum vfabric_backplane_why {
+	VFAB_BACKPLANE_WHY_NONE,
+	VFAB_BACKPLANE_WHY_SILENT,
+	VFAB_BACKPLANE_WHY_BEHIND,
+	VFAB_BACKPLANE_WHY_LEFT,
+	VFAB_BACKPLANE_WHY_FENCED,
+	VFAB_BACKPLANE_WHY_RETURNED,
+	VFAB_BACKPLANE_WHY_CLOSED,
+};
+
 enum {
 	VFAB_A_PAD = 1,
 	VFAB_A_DOMAIN,
@@ -449,6 +497,27 @@ enum {
 	VFAB_A_PARK_MEMBERS,
 	VFAB_A_UNPARK_MEMBERS,
 	VFAB_A_ENTRIES,
+	VFAB_A_BACKPLANE,
+	VFAB_A_BACKPLANE_STATE,
+	VFAB_A_BACKPLANE_VIEW,
+	VFAB_A_BACKPLANE_WHY,
+	VFAB_A_INCARNATION,
+	VFAB_A_BEAT_PERIOD,
+	VFAB_A_BEAT_TIMEOUT,
+	VFAB_A_BEAT_AGE,
+	VFAB_A_COOPERATIVE,
+	VFAB_A_CONNECTED,
+	VFAB_A_CHANGE,
+	VFAB_A_FOLLOWED,
+	VFAB_A_DATA_SIZE,
+	VFAB_A_DATA_USED,
+	VFAB_A_DATA_WAITING,
+	VFAB_A_DATA_READY,
+	VFAB_A_CACHED,
+	VFAB_A_FENCES,
+	VFAB_A_SWITCHD_AGE,
+	VFAB_A_INTERRUPTS,
+	VFAB_A_INTERRUPTS_HELD,
 
 	__VFAB_A_MAX,
 	VFAB_A_MAX = (__VFAB_A_MAX - 1)
@@ -511,6 +580,8 @@ enum {
 	VFAB_CMD_FAULT_DELETE,
 	VFAB_CMD_MANAGER_HEARTBEAT,
 	VFAB_CMD_MANAGER_GOODBYE,
+	VFAB_CMD_BACKPLANE_GET,
+	VFAB_CMD_BACKPLANE_NODE_GET,
 
 	__VFAB_CMD_MAX,
 	VFAB_CMD_MAX = (__VFAB_CMD_MAX - 1)

@@ -7,6 +7,9 @@
  *	bpnode /run/vfabric/rack/join 3 1000000	and on the host
  *	bpnode pci 2 1000 --lost 1		then wait until node 1 has left
  *	bpnode pci 2 1000 --stay		then stay until killed
+ *	bpnode /run/vfabric/rack/join live 20	follow the others for 20 s
+ *	bpnode /run/vfabric/rack/join deaf 20	but acknowledge nothing
+ *	bpnode /run/vfabric/rack/join hostile 60 7	do harm for 60 s, from seed 7
  *
  * All meet, each adds COUNT times 1 to a counter in the memory, all meet again,
  * and the counter must be exact. Then each rings the others; a process of the host
@@ -24,21 +27,21 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-#include "../../../kmod/backplane_layout.h"
+#include "bpnode.h"
 
 #define PATIENCE_S	120
 #define IVPOSITION	2	/* words of BAR 0 */
 #define DOORBELL	3
 
-static struct vf_bp bp;
-static u32 self, peer_id;
+struct vf_bp bp;
+u32 self, peer_id;
+struct vfab_bp_node me;
 static u32 seq;			/* of the own node's record */
-static struct vfab_bp_node me;
+static int sock;		/* to vfabswitchd */
 static volatile u32 *regs;	/* of the device, or NULL: on the host */
-static int bell[VFAB_BP_MAX_PEER + 1];	/* on the host: vector 0 by peer id, 0: none */
+static int bell[VFAB_BP_MAX_PEER + 1][VFAB_BP_MAX_VECTORS];	/* on the host; 0: none */
 
-static void fail(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
-static void fail(int status, const char *fmt, ...)
+void fail(int status, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -126,7 +129,7 @@ static void open_device(void)
 
 /* --- On the host ------------------------------------------------------------------- */
 
-static int receive(int sock, int64_t *value)
+static int receive(int64_t *value)
 {
 	union {
 		struct cmsghdr head;
@@ -146,47 +149,80 @@ static int receive(int sock, int64_t *value)
 	return fd;
 }
 
+/* A peer's eventfds come one by one, in the order of the vectors */
+static bool learn(void)
+{
+	unsigned int i;
+	int64_t value;
+	int fd;
+
+	fd = receive(&value);
+	if (value < 0 || value > VFAB_BP_MAX_PEER)
+		fail(2, "there is no peer %lld", (long long)value);
+	for (i = 0; fd >= 0 && i < bp.vectors; i++)
+		if (!bell[value][i]) {
+			bell[value][i] = fd;
+			break;
+		}
+	return value == peer_id;
+}
+
+/* Of who has joined meanwhile; not in a guest */
+void learn_more(void)
+{
+	struct pollfd pfd = { .fd = sock, .events = POLLIN };
+
+	while (!regs && poll(&pfd, 1, 0) == 1)
+		learn();
+}
+
 static void join(const char *place)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	int sock = socket(AF_UNIX, SOCK_STREAM, 0), region, fd;
-	u32 own = 0, last = VFAB_BP_MAX_PEER + 1;
+	u32 own = 0;
 	struct stat st;
 	int64_t value;
+	int region;
 
+	sock = socket(AF_UNIX, SOCK_STREAM, 0);
 	snprintf(to.sun_path, sizeof(to.sun_path), "%s", place);
 	if (connect(sock, (struct sockaddr *)&to, sizeof(to)))
 		fail(2, "%s: %s", to.sun_path, strerror(errno));
-	receive(sock, &value);
-	receive(sock, &value);
+	receive(&value);
+	receive(&value);
 	peer_id = value;
-	region = receive(sock, &value);
+	region = receive(&value);
 	if (value != -1 || fstat(region, &st))
 		fail(2, "no memory was given");
 	open_region(mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0),
 		    st.st_size);
-	while (own < bp.vectors) {
-		fd = receive(sock, &value);
-		own += value == peer_id;
-		if (value != last && fd >= 0)
-			bell[value] = fd;	/* of vector 0, which comes first */
-		last = value;
-	}
+	while (own < bp.vectors)
+		own += learn();
 }
 
 /* --- All of them --------------------------------------------------------------------- */
 
-static void pause_ms(unsigned int ms)
+void pause_ms(unsigned int ms)
 {
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
 
 	nanosleep(&t, NULL);
 }
 
-static void publish(enum vfab_bp_node_state state)
+void publish(enum vfab_bp_node_state state)
 {
 	me.state = cpu_to_le32(state);
 	vf_bp_write(&vf_bp_slot(&bp, self)->node, &me, sizeof(me), &seq);
+}
+
+void interrupt(u32 peer, u32 vector)
+{
+	u64 one = 1;
+
+	if (regs)
+		regs[DOORBELL] = peer << 16 | vector;
+	else if (bell[peer][vector] && write(bell[peer][vector], &one, sizeof(one)) < 0)
+		fail(1, "cannot ring peer %u: %s", peer, strerror(errno));
 }
 
 static void begin(void)
@@ -201,7 +237,9 @@ static void begin(void)
 	me.flags = cpu_to_le32(regs ? 0 : VFAB_BP_NODE_COOPERATIVE);
 	me.period_ms = cpu_to_le32(1000);
 	me.timeout_ms = cpu_to_le32(10000);
-	vf_bp_store(&vf_bp_slot(&bp, self)->beat.change, 0);
+	seq = (le32_to_cpu(vf_bp_slot(&bp, self)->node.seq) + 1) & ~1U;
+	publish(VFAB_BP_NODE_JOINING);
+	memset((u8 *)vf_bp_slot(&bp, self) + sizeof(me), 0, sizeof(struct vfab_bp_slot) - sizeof(me));
 	publish(VFAB_BP_NODE_ACTIVE);
 	printf("node %u of backplane %s: peer %u, process %u of user %u on the host\n", self,
 	       bp.name, peer_id, le32_to_cpu(peer.pid), le32_to_cpu(peer.uid));
@@ -246,27 +284,25 @@ static void count(u32 nodes, u64 times)
 		fail(1, "the counter is not exact");
 }
 
-static void ring(void)
+void interrupt_all(u32 vector)
 {
 	struct vfab_bp_peer peer;
-	u64 one = 1, got = 0;
-	struct pollfd pfd;
 	u32 i;
 
-	for (i = 0; i < bp.nodes; i++) {
-		u32 id;
+	for (i = 0; i < bp.nodes; i++)
+		if (i != self && !vf_bp_read_peer(&bp, i, &peer) && peer.state)
+			interrupt(le32_to_cpu(peer.peer), vector);
+}
 
-		if (i == self || vf_bp_read_peer(&bp, i, &peer) || !peer.state)
-			continue;
-		id = le32_to_cpu(peer.peer);
-		if (regs)
-			regs[DOORBELL] = id << 16 | VFAB_BP_VECTOR_CHANGE;
-		else if (bell[id] && write(bell[id], &one, sizeof(one)) < 0)
-			fail(1, "cannot ring peer %u: %s", id, strerror(errno));
-	}
+static void ring(void)
+{
+	struct pollfd pfd;
+	u64 got = 0;
+
+	interrupt_all(VFAB_BP_VECTOR_CHANGE);
 	if (regs)
 		return;
-	pfd = (struct pollfd){ .fd = bell[peer_id], .events = POLLIN };
+	pfd = (struct pollfd){ .fd = bell[peer_id][0], .events = POLLIN };
 	if (poll(&pfd, 1, PATIENCE_S * 1000) != 1 || read(pfd.fd, &got, sizeof(got)) != sizeof(got))
 		fail(1, "nobody rang");
 	printf("was rung\n");
@@ -289,17 +325,35 @@ static void until_lost(u32 node)
 	fail(1, "node %u is still there", node);
 }
 
+/* @words: live|deaf|hostile SECONDS [SEED] */
+static int play(int words, char **word)
+{
+	unsigned int seconds = strtoul(word[1], NULL, 10);
+
+	/* Whatever an earlier one left: a second of the daemon's period is enough of a start */
+	me.period_ms = cpu_to_le32(200);
+	me.timeout_ms = cpu_to_le32(3000);
+	if (!strcmp(word[0], "hostile"))
+		return hostile(seconds, words > 2 ? strtoul(word[2], NULL, 10) : 1);
+	return live(seconds, !strcmp(word[0], "deaf"));
+}
+
 int main(int argc, char **argv)
 {
 	u32 nodes;
 
 	if (argc < 4)
-		fail(2, "say: bpnode pci|SOCKET NODES COUNT [--lost NODE|--stay]");
-	nodes = strtoul(argv[2], NULL, 10);
+		fail(2, "say: bpnode pci|SOCKET NODES COUNT [--lost NODE|--stay], or live|deaf|hostile SECONDS");
 	if (strcmp(argv[1], "pci"))
 		join(argv[1]);
 	else
 		open_device();
+	setlinebuf(stdout);
+	if (argv[2][0] > '9') {
+		begin();
+		return play(argc - 2, argv + 2);
+	}
+	nodes = strtoul(argv[2], NULL, 10);
 	if (nodes < 1 || nodes > bp.nodes)
 		fail(2, "%s nodes of %u", argv[2], bp.nodes);
 	begin();
