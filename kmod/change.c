@@ -246,14 +246,18 @@ static void vf_change_gain(struct vf_change *chg, struct vf_holder *h, u32 peer)
  */
 void vf_change_pair(struct vf_change *chg, struct vf_holder *h, u32 peer)
 {
+	u32 was, now = VFAB_PEER_UNREACHABLE, were;
 	struct vf_domain *dom = chg->dom;
-	bool apart = vf_apart(dom, h->rank, peer);
-	bool held = vf_held(dom, peer);
-	u32 was = h->view->peer[peer].state, now = VFAB_PEER_UNREACHABLE, were;
-	bool had = was == VFAB_PEER_HELD || was == VFAB_PEER_RECOVERY;
-	bool lost = had;
+	bool apart, held, had, lost;
 	struct vf_route route;
 
+	if (h->remote)
+		return;		/* its own kernel does */
+	apart = vf_apart(dom, h->rank, peer);
+	held = vf_held(dom, peer);
+	was = h->view->peer[peer].state;
+	had = was == VFAB_PEER_HELD || was == VFAB_PEER_RECOVERY;
+	lost = had;
 	vf_pair_route(dom, h->rank, peer, &route);
 	if (route.paths) {
 		were = vf_change_imports_of(chg, h, peer, BIT(VF_IMPORT_WAIT) |
@@ -306,9 +310,11 @@ static void vf_change_moved(struct vf_change *chg, struct vf_holder *h)
 		list_add_tail(&h->part_node, &ep->part->holders);
 		ep->part->held++;
 		ep->part->lossy = true;
-	} else {
-		vf_view_loss(h, ++chg->dom->loss_seq);
 	}
+	if (h->remote)
+		return;
+	if (!ep->part)
+		vf_view_loss(h, ++chg->dom->loss_seq);
 	WRITE_ONCE(h->view->partition,
 		   ep->part ? ep->part->id : VFAB_PARTITION_NONE);
 	vf_event_stage(chg, h, VFAB_EVENT_MOVED, h->rank, 0, chg->reason);
@@ -383,7 +389,7 @@ void vf_change_routes(struct vf_change *chg, const unsigned long *ranks)
 	}
 	vf_route_settle(&dom->topo, ranks);
 	dom->generation++;
-	vf_domain_changed(dom);
+	vf_domain_reshaped(dom);
 }
 
 static void vf_publish_loss(struct vf_change *chg)
@@ -398,6 +404,8 @@ static void vf_publish_loss(struct vf_change *chg)
 		part->lossy = false;
 		part->loss = ++dom->loss_seq;
 		list_for_each_entry(h, &part->holders, part_node) {
+			if (h->remote)
+				continue;
 			vf_view_loss(h, part->loss);
 			vf_change_tell(chg, h);
 		}
@@ -598,7 +606,7 @@ static bool vf_settle(struct vf_domain *dom, unsigned long *next)
 	for (a = 0; a < dom->topo.world; a++) {
 		struct vf_holder *h = vf_held(dom, a);
 
-		if (!h)
+		if (!h || h->remote)
 			continue;
 		for (b = 0; b < dom->topo.world; b++) {
 			unsigned long deadline;

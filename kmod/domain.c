@@ -23,6 +23,8 @@ static void vf_domain_free(struct kref *ref)
 	if (dom->restricted)
 		vf_user_del_domain(dom->user);
 	vf_user_put(dom->user);
+	if (vf_is_placed(dom))
+		vf_placed_destroy(dom->placed);
 	vf_counters_destroy(dom);
 	vf_topo_destroy(&dom->topo);
 	kvfree(dom->eps);
@@ -133,6 +135,14 @@ void vf_domain_changed(struct vf_domain *dom)
 	lockdep_assert_held(&dom->lock);
 	WRITE_ONCE(dom->dump_seq, dom->dump_seq + 1 ?: 1);
 	atomic_inc(&vf_seq);
+}
+
+/* Topology, tables or partitions have changed. */
+void vf_domain_reshaped(struct vf_domain *dom)
+{
+	vf_domain_changed(dom);
+	if (vf_is_placed(dom))
+		vf_placed_reshaped(dom);
 }
 
 bool vf_domain_charge(struct vf_domain *dom, u64 bytes)
@@ -265,8 +275,12 @@ struct vf_domain *vf_domain_create(struct net *net,
 	int ret;
 
 	dom = vf_domain_alloc(cfg, extack);
-	if (IS_ERR(dom))
+	if (IS_ERR(dom)) {
+		if (IS_ENABLED(CONFIG_PCI) && cfg->placed)
+			vf_placed_destroy(cfg->placed);
 		return dom;
+	}
+	dom->placed = cfg->placed;
 	if (cfg->name)
 		strscpy(dom->name, cfg->name, sizeof(dom->name));
 	dom->net = net;
@@ -283,6 +297,11 @@ struct vf_domain *vf_domain_create(struct net *net,
 			goto put;
 		}
 		dom->restricted = true;
+	}
+	if (vf_is_placed(dom)) {
+		ret = vf_placed_prepare(dom, extack);
+		if (ret)
+			goto put;
 	}
 
 	/* Its device files are there before it is: nobody attaches until then */
@@ -301,6 +320,8 @@ struct vf_domain *vf_domain_create(struct net *net,
 		goto unlock;
 
 	ret = vf_partitions_create(dom);
+	if (!ret && vf_is_placed(dom))
+		ret = vf_placed_begin(dom, extack);
 	if (ret) {
 		WRITE_ONCE(dom->dead, true);
 		list_for_each_entry_safe(part, next, &dom->parts, node)
@@ -329,7 +350,8 @@ put:
  * @dom: the domain; the caller keeps its reference
  * @force: although endpoints are attached
  *
- * Waits for no user: open files and mappings stay, dead.
+ * Waits for no user: open files and mappings stay, dead; and for no other node,
+ * see vf_placed_settle().
  *
  * Return: 0, -EBUSY, or -ENODEV where somebody else was faster.
  */
@@ -373,6 +395,8 @@ int vf_domain_delete(struct vf_domain *dom, bool force)
 	vf_flap_stop_all(dom);
 	vf_faults_end(dom);
 	vf_notify(dom, &n);
+	if (vf_is_placed(dom))
+		vf_placed_end(dom);
 	mutex_unlock(&dom->lock);
 	cancel_delayed_work_sync(&dom->settle);
 	cancel_delayed_work_sync(&dom->flap);

@@ -25,7 +25,9 @@ static void vf_arm(struct vf_holder *h, u32 vector, int delta)
 
 	lockdep_assert_held(&h->wq.lock);
 	h->armed[vector] += delta;
-	WRITE_ONCE(*word, !!h->armed[vector]);
+	/* Memory of a backplane is not to be written once its endpoint has ended */
+	if (READ_ONCE(h->state) == VF_HOLDER_ATTACHED)
+		WRITE_ONCE(*word, !!h->armed[vector]);
 }
 
 /* May @h ring @rank now? Under RCU. -EAGAIN: not while a blackhole is between. */
@@ -52,21 +54,25 @@ static int vf_ring_target(struct vf_holder *h, u32 rank, struct vf_holder **peer
 /*
  * An eventfd counts what it is told, so a late word would be a ring that got
  * through: in SRCU, so that a change that cuts the route waits for us, see
- * change.c.
+ * change.c. The same where another node is told.
  */
-static int vf_ring_eventfd(struct vf_holder *h, struct vfab_ring *a)
+static int vf_ring_through(struct vf_holder *h, struct vfab_ring *a)
 {
 	struct vf_eventfd *efd;
 	struct vf_holder *peer;
 	int ret, idx;
+	bool remote;
 
 	idx = srcu_read_lock(&vf_srcu);
 	rcu_read_lock();
 	ret = vf_ring_target(h, a->rank, &peer);
+	remote = !ret && peer->remote;
 	efd = ret ? NULL : rcu_dereference(peer->eventfd[a->vector]);
 	if (efd)
 		vf_eventfd_signal(efd->ctx);
 	rcu_read_unlock();
+	if (remote)
+		vf_placed_ring(h->dom, a->rank, a->vector);
 	srcu_read_unlock(&vf_srcu, idx);
 	return ret;
 }
@@ -74,7 +80,7 @@ static int vf_ring_eventfd(struct vf_holder *h, struct vfab_ring *a)
 static int vf_ring_once(struct vf_holder *h, struct vfab_ring *a)
 {
 	struct vf_holder *peer;
-	bool bound = false;
+	bool more = false;
 	int ret;
 
 	rcu_read_lock();
@@ -82,10 +88,10 @@ static int vf_ring_once(struct vf_holder *h, struct vfab_ring *a)
 	if (!ret) {
 		/* Who is woken too late looks at its count, and sleeps again */
 		wake_up_all(&peer->wq);
-		bound = rcu_access_pointer(peer->eventfd[a->vector]);
+		more = rcu_access_pointer(peer->eventfd[a->vector]) || peer->remote;
 	}
 	rcu_read_unlock();
-	return bound ? vf_ring_eventfd(h, a) : ret;
+	return more ? vf_ring_through(h, a) : ret;
 }
 
 /* Is there anything else to say of a ring than that it has to wait? */
@@ -233,6 +239,63 @@ int vf_doorbell_eventfd(struct vf_holder *h, struct vfab_eventfd *a)
 	vf_eventfd_swap(h, a->vector, efd);
 	mutex_unlock(&h->dom->lock);
 	return 0;
+}
+
+/* Under RCU: the endpoint of this kernel that holds @rank, or NULL. */
+static struct vf_holder *vf_ring_local(struct vf_domain *dom, u32 rank)
+{
+	struct vf_holder *h = rcu_dereference(dom->eps[rank].holder);
+
+	return h && !h->remote ? h : NULL;
+}
+
+static void vf_ring_signal(struct vf_holder *h, u32 vector)
+{
+	struct vf_eventfd *efd = rcu_dereference(h->eventfd[vector]);
+
+	if (efd)
+		vf_eventfd_signal(efd->ctx);
+}
+
+/**
+ * vf_doorbell_deliver - another node says that a doorbell was rung
+ * @dom: placed
+ * @rank: below its world
+ * @vector: below VFAB_VECTORS
+ *
+ * That node has looked whether it may. If it might no more a moment later,
+ * nothing was counted, and who is woken sees that.
+ */
+void vf_doorbell_deliver(struct vf_domain *dom, u32 rank, u32 vector)
+{
+	struct vf_holder *h;
+
+	rcu_read_lock();
+	h = vf_ring_local(dom, rank);
+	if (h) {
+		wake_up_all(&h->wq);
+		vf_ring_signal(h, vector);
+	}
+	rcu_read_unlock();
+}
+
+/* Nobody knows which were rung: all may have been. */
+void vf_doorbell_deliver_all(struct vf_domain *dom)
+{
+	struct vf_holder *h;
+	u32 rank, v;
+
+	for (rank = 0; rank < dom->topo.world; rank++) {
+		rcu_read_lock();
+		h = vf_ring_local(dom, rank);
+		if (h) {
+			wake_up_all(&h->wq);
+			for (v = 0; v < VFAB_VECTORS; v++)
+				vf_ring_signal(h, v);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	}
 }
 
 void vf_doorbell_unbind_all(struct vf_holder *h)

@@ -67,7 +67,10 @@ static void vf_holder_free(struct kref *ref)
 	if (h->inode)
 		iput(h->inode);
 	put_pid(h->tgid);
-	vf_gate_put(h->gate);
+	if (h->remote)
+		vf_domain_put(h->dom);
+	else
+		vf_gate_put(h->gate);
 	kfree_rcu(h, rcu);
 }
 
@@ -110,6 +113,28 @@ static int vf_pid_wake(wait_queue_entry_t *entry, unsigned int mode, int flags,
 	return 0;
 }
 
+static struct vf_holder *vf_holder_new(struct vf_domain *dom)
+{
+	struct vf_holder *h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
+
+	if (!h)
+		return NULL;
+	kref_init(&h->ref);
+	h->dom = dom;
+	h->channel = VFAB_CHANNEL_NONE;
+	h->record = -1;
+	h->rank = VFAB_RANK_ANY;
+	INIT_LIST_HEAD(&h->part_node);
+	INIT_LIST_HEAD(&h->windows);
+	INIT_LIST_HEAD(&h->tell);
+	xa_init(&h->peers);
+	init_waitqueue_head(&h->wq);
+	mutex_init(&h->file_lock);
+	spin_lock_init(&h->lock);
+	h->imports = RB_ROOT;
+	return h;
+}
+
 /**
  * vf_holder_create - what open() makes
  * @gate: a reference that moves into the holder, also on failure
@@ -121,23 +146,13 @@ struct vf_holder *vf_holder_create(struct vf_gate *gate)
 	struct vf_holder *h;
 	struct file *shadow;
 
-	h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
+	h = vf_holder_new(gate->part->dom);
 	if (!h) {
 		vf_gate_put(gate);
 		return ERR_PTR(-ENOMEM);
 	}
-	kref_init(&h->ref);
 	h->gate = gate;
-	h->dom = gate->part->dom;
-	h->rank = VFAB_RANK_ANY;
-	INIT_LIST_HEAD(&h->part_node);
-	INIT_LIST_HEAD(&h->windows);
-	INIT_LIST_HEAD(&h->tell);
-	xa_init(&h->peers);
-	init_waitqueue_head(&h->wq);
-	mutex_init(&h->file_lock);
-	spin_lock_init(&h->lock);
-	h->imports = RB_ROOT;
+	h->channel = gate->channel;
 	INIT_WORK(&h->pid_work, vf_pid_work);
 	init_waitqueue_func_entry(&h->pid_wait, vf_pid_wake);
 	INIT_LIST_HEAD(&h->pid_wait.entry);
@@ -180,6 +195,12 @@ int vf_holder_lock(struct vf_holder *h)
 	return state == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
 }
 
+/* Is it this kernel where a rank may be attached? */
+static bool vf_rank_here(const struct vf_domain *dom, u32 rank)
+{
+	return !vf_is_placed(dom) || vf_placed_here(dom, rank);
+}
+
 static int vf_pick_rank(struct vf_holder *h, u32 *rank)
 {
 	struct vf_partition *part = h->gate->part;
@@ -189,6 +210,8 @@ static int vf_pick_rank(struct vf_holder *h, u32 *rank)
 	if (*rank != VFAB_RANK_ANY) {
 		if (*rank >= dom->topo.world)
 			return -EINVAL;
+		if (!vf_rank_here(dom, *rank))
+			return -EXDEV;
 		if (dom->eps[*rank].part != part)
 			return -EACCES;
 		if (rcu_access_pointer(dom->eps[*rank].holder))
@@ -196,7 +219,8 @@ static int vf_pick_rank(struct vf_holder *h, u32 *rank)
 		return vf_fault_attach(dom, *rank, true) ? 0 : -EAGAIN;
 	}
 	for (i = 0; i < dom->topo.world; i++) {
-		if (dom->eps[i].part != part || rcu_access_pointer(dom->eps[i].holder))
+		if (dom->eps[i].part != part || rcu_access_pointer(dom->eps[i].holder) ||
+		    !vf_rank_here(dom, i))
 			continue;
 		if (vf_fault_attach(dom, i, false)) {
 			*rank = i;
@@ -215,11 +239,16 @@ static int vf_holder_prepare(struct vf_holder *h)
 {
 	if (!h->events)
 		h->events = kvcalloc(VF_EVENTS, sizeof(*h->events), GFP_KERNEL_ACCOUNT);
-	if (!h->bell)
-		h->bell = vf_window_kernel(h, VF_WINDOW_BELL, 2 * PAGE_SIZE);
-	if (!h->events || !h->bell)
+	if (!h->events)
 		return -ENOMEM;
-	h->bells = h->bell->vmem;
+	if (!h->bell) {
+		struct vf_window *bell = vf_window_bell(h);
+
+		if (IS_ERR(bell))
+			return PTR_ERR(bell);
+		h->bell = bell;
+		h->bells = bell->vmem;
+	}
 	return h->view_import ? 0 : vf_view_create(h);
 }
 
@@ -233,14 +262,42 @@ int vf_holder_ride_out(struct vf_holder *h)
 	return h->outages ? 0 : -ENOMEM;
 }
 
-static int vf_holder_take(struct vf_holder *h, u32 *want)
+/* It holds its rank from now on: for all to see. */
+static void vf_holder_enter(struct vf_holder *h)
 {
 	struct vf_notice n = VF_NOTICE(VFAB_OBJ_ENDPOINT, VFAB_ACT_ATTACHED,
 				       VFAB_WHY_ATTACH);
-	struct vf_partition *part = h->gate->part;
 	struct vf_domain *dom = h->dom;
+	struct vf_partition *part = dom->eps[h->rank].part;
 	struct vf_holder *peer;
 	struct vf_change chg;
+
+	WRITE_ONCE(h->state, VF_HOLDER_ATTACHED);
+	rcu_assign_pointer(dom->eps[h->rank].holder, h);
+	if (part) {
+		list_add_tail(&h->part_node, &part->holders);
+		part->held++;
+		n.partition = part->id;
+	}
+	dom->attached++;
+	dom->counts[h->rank].attaches++;
+	vf_domain_changed(dom);
+
+	vf_change_begin(&chg, dom, VFAB_REASON_ATTACH);
+	if (part)
+		list_for_each_entry(peer, &part->holders, part_node)
+			if (peer != h)
+				vf_change_pair(&chg, peer, h->rank);
+	vf_change_commit(&chg);
+	n.rank = h->rank;
+	if (h->channel != VFAB_CHANNEL_NONE)
+		n.channel = h->channel;
+	vf_notify(dom, &n);
+}
+
+static int vf_holder_take(struct vf_holder *h, u32 *want)
+{
+	struct vf_domain *dom = h->dom;
 	u32 rank = *want;
 	int ret;
 
@@ -255,6 +312,8 @@ static int vf_holder_take(struct vf_holder *h, u32 *want)
 	ret = vf_pick_rank(h, &rank);
 	if (!ret && dom->retry_ms)
 		ret = vf_holder_ride_out(h);
+	if (!ret && vf_is_placed(dom))
+		ret = vf_placed_endpoint(h, rank);
 	if (ret)
 		goto unlock;
 
@@ -265,25 +324,8 @@ static int vf_holder_take(struct vf_holder *h, u32 *want)
 	kref_get(&h->view_import->ref);
 	vf_import_link(h->view_import);
 	h->tgid = get_pid(task_tgid(current));
-	WRITE_ONCE(h->state, VF_HOLDER_ATTACHED);
-	rcu_assign_pointer(dom->eps[rank].holder, h);
-	list_add_tail(&h->part_node, &part->holders);
-	part->held++;
 	h->gate->held++;
-	dom->attached++;
-	dom->counts[rank].attaches++;
-	vf_domain_changed(dom);
-
-	vf_change_begin(&chg, dom, VFAB_REASON_ATTACH);
-	list_for_each_entry(peer, &part->holders, part_node)
-		if (peer != h)
-			vf_change_pair(&chg, peer, rank);
-	vf_change_commit(&chg);
-	n.rank = rank;
-	n.partition = part->id;
-	if (h->gate->channel != VFAB_CHANNEL_NONE)
-		n.channel = h->gate->channel;
-	vf_notify(dom, &n);
+	vf_holder_enter(h);
 	*want = rank;
 
 	/*
@@ -292,8 +334,36 @@ static int vf_holder_take(struct vf_holder *h, u32 *want)
 	 */
 	add_wait_queue(&h->tgid->wait_pidfd, &h->pid_wait);
 unlock:
-	mutex_unlock(&dom->lock);
+	vf_domain_unlock(dom);
 	return ret;
+}
+
+/**
+ * vf_holder_attach_remote - an endpoint is attached on another node
+ * @dom: under its lock, placed on a backplane
+ * @rank: which nobody holds
+ * @bell: the first page frame of its two doorbell pages
+ *
+ * Return: who holds it for this kernel, with a reference of the caller's; or NULL.
+ */
+struct vf_holder *vf_holder_attach_remote(struct vf_domain *dom, u32 rank,
+					  unsigned long bell)
+{
+	struct vf_holder *h = vf_holder_new(dom);
+
+	lockdep_assert_held(&dom->lock);
+	if (!h)
+		return NULL;
+	kref_get(&dom->ref);
+	h->remote = true;
+	h->rank = rank;
+	h->bell = vf_window_remote(h, VF_WINDOW_BELL, bell, 2 * PAGE_SIZE);
+	if (!h->bell) {
+		vf_holder_put(h);
+		return NULL;
+	}
+	vf_holder_enter(h);
+	return h;
 }
 
 /**
@@ -339,7 +409,8 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h)
 		ep->part->held--;
 		ep->part->lossy = true;
 	}
-	h->gate->held--;
+	if (h->gate)
+		h->gate->held--;
 	vf_counters_of_holder(h);
 	dom->attached--;
 	vf_domain_changed(dom);
@@ -353,7 +424,10 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h)
 		if (!vf_import_is_own(im))
 			vf_change_import(chg, im, VF_IMPORT_GONE);
 	}
-	vf_view_end(h);
+	if (!h->remote)
+		vf_view_end(h);
+	if (h->record >= 0)
+		vf_placed_endpoint_gone(h);
 
 	if (dom->peer_death == VFAB_PEER_DEATH_REVOKE)
 		list_for_each_entry(win, &h->windows, node)
@@ -413,7 +487,7 @@ void vf_holder_end(struct vf_holder *h, u32 reason)
 		vf_notify(dom, &n);
 	}
 	WRITE_ONCE(h->state, VF_HOLDER_ENDED);
-	mutex_unlock(&dom->lock);
+	vf_domain_unlock(dom);
 }
 
 /**

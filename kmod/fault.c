@@ -233,7 +233,7 @@ void vf_fault_work(struct work_struct *work)
 		queue_delayed_work(vf_wq, &dom->fault_work,
 				   time_after(next, jiffies) ? next - jiffies : 0);
 unlock:
-	mutex_unlock(&dom->lock);
+	vf_domain_unlock(dom);
 }
 
 static void vf_fault_free(struct vf_fault *f)

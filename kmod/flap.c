@@ -158,5 +158,5 @@ void vf_flap_work(struct work_struct *work)
 			queue_delayed_work(vf_wq, &dom->flap,
 					   time_after(when, jiffies) ? when - jiffies : 0);
 	}
-	mutex_unlock(&dom->lock);
+	vf_domain_unlock(dom);
 }

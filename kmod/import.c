@@ -374,7 +374,7 @@ static vm_fault_t vf_fault(struct vm_fault *vmf)
 	unsigned long index = vmf->pgoff - im->pgoff;
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 	enum vf_import_state state;
-	struct page *page = NULL;
+	unsigned long pfn = 0;		/* of nobody */
 	bool wait = false;
 	int idx;
 
@@ -384,18 +384,26 @@ static vm_fault_t vf_fault(struct vm_fault *vmf)
 	idx = srcu_read_lock(&vf_srcu);
 	state = READ_ONCE(im->state);
 	if (state == VF_IMPORT_LIVE)
-		page = im->win->pages[index];
+		pfn = vf_window_pfn(im->win, index);
 	else if (!vf_import_decided(im, state))
 		wait = true;
-	else if (state != VF_IMPORT_ENDED)
-		page = im->absorb;
-	if (page)
-		ret = vmf_insert_pfn(vma, vmf->address, page_to_pfn(page));
+	else if (state != VF_IMPORT_ENDED && im->absorb)
+		pfn = page_to_pfn(im->absorb);
+	if (pfn)
+		ret = vmf_insert_pfn(vma, vmf->address, pfn);
 	srcu_read_unlock(&vf_srcu, idx);
 	return wait ? vf_fault_wait(vmf, im) : ret;
 }
 
 #ifdef VF_HUGE_FAULT
+/* Is there a 2 MiB page, of memory or of a backplane, from this page on? */
+static bool vf_window_huge(const struct vf_window *win, unsigned long index)
+{
+	return IS_ALIGNED(vf_window_pfn(win, index), HPAGE_PMD_NR) &&
+	       (!win->pages ||
+		folio_order(page_folio(win->pages[index])) >= HPAGE_PMD_ORDER);
+}
+
 /*
  * May run under the per-VMA lock: never waits, never fails; whatever is not a
  * whole, live, aligned 2 MiB page is left to vf_fault().
@@ -406,8 +414,7 @@ static vm_fault_t vf_huge_fault(struct vm_fault *vmf, unsigned int order)
 	struct vf_import *im = vma->vm_private_data;
 	unsigned long addr = vmf->address & PMD_MASK;	/* before the offset is taken */
 	vm_fault_t ret = VM_FAULT_FALLBACK;
-	unsigned long index, pfn;
-	struct page *page;
+	unsigned long index;
 	int idx;
 
 	if (order != HPAGE_PMD_ORDER || addr < vma->vm_start || addr + PMD_SIZE > vma->vm_end)
@@ -417,13 +424,8 @@ static vm_fault_t vf_huge_fault(struct vm_fault *vmf, unsigned int order)
 		return ret;
 
 	idx = srcu_read_lock(&vf_srcu);
-	if (READ_ONCE(im->state) == VF_IMPORT_LIVE) {
-		page = im->win->pages[index];
-		pfn = page_to_pfn(page);
-		if (IS_ALIGNED(pfn, HPAGE_PMD_NR) &&
-		    folio_order(page_folio(page)) >= HPAGE_PMD_ORDER)
-			ret = vf_insert_pmd(vmf, pfn);
-	}
+	if (READ_ONCE(im->state) == VF_IMPORT_LIVE && vf_window_huge(im->win, index))
+		ret = vf_insert_pmd(vmf, vf_window_pfn(im->win, index));
 	srcu_read_unlock(&vf_srcu, idx);
 	return ret;
 }

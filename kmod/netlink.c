@@ -198,6 +198,15 @@ void vf_nl_unlock(struct vf_domain *dom)
 	vf_domain_put(dom);
 }
 
+/* The same where it may have been changed: what was lost is lost on all nodes. */
+void vf_nl_done(struct genl_info *info, struct vf_domain *dom)
+{
+	if (vf_domain_unlock(dom) > 0 && info->extack && !info->extack->_msg)
+		info->extack->_msg =
+			"done; a node of the backplane did not follow in time and was expelled: see 'vfabctl node show'";
+	vf_domain_put(dom);
+}
+
 /* The domain that a request names, locked, to show something of it. */
 struct vf_domain *vf_nl_read(struct genl_info *info)
 {
@@ -205,6 +214,15 @@ struct vf_domain *vf_nl_read(struct genl_info *info)
 					   info->extack);
 
 	return IS_ERR(dom) ? dom : vf_nl_lock(dom, info->extack);
+}
+
+/* extack keeps the pointer: a sentence for each node. */
+static char vf_nl_remote[VFAB_BP_MAX_NODES][80];
+
+/* What is to be changed belongs to another node of the backplane. */
+int vf_nl_refuse_remote(struct genl_info *info, int attr, u32 node)
+{
+	return vf_nl_refuse(info, attr, -EREMOTE, vf_nl_remote[node % VFAB_BP_MAX_NODES]);
 }
 
 static int vf_nl_may_change(struct sk_buff *skb, struct genl_info *info,
@@ -229,6 +247,8 @@ struct vf_domain *vf_nl_write(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(dom))
 		return dom;
 	ret = vf_nl_may_change(skb, info, dom);
+	if (!ret && vf_is_placed(dom) && vf_placed_owner(dom) != vf_placed_home(dom))
+		ret = vf_nl_refuse_remote(info, VFAB_A_DOMAIN, vf_placed_owner(dom));
 	if (!ret)
 		return dom;
 	vf_nl_unlock(dom);
@@ -521,8 +541,13 @@ struct genl_family vf_family __ro_after_init = {
 
 int vf_netlink_init(void)
 {
-	int ret = vf_nl_manager_init();
+	u32 node;
+	int ret;
 
+	for (node = 0; node < VFAB_BP_MAX_NODES; node++)
+		snprintf(vf_nl_remote[node], sizeof(vf_nl_remote[node]),
+			 "this belongs to node %u of the backplane: change it there", node);
+	ret = vf_nl_manager_init();
 	if (ret)
 		return ret;
 	ret = genl_register_family(&vf_family);

@@ -48,6 +48,7 @@ int vf_nl_put_bitmap(struct sk_buff *skb, int attr, const unsigned long *ranks,
 int vf_nl_get_bitmap(struct genl_info *info, int attr, u32 world,
 		     unsigned long *ranks);
 int vf_nl_refuse(struct genl_info *info, int attr, int err, const char *text);
+int vf_nl_refuse_remote(struct genl_info *info, int attr, u32 node);
 u32 vf_nl_u32(struct genl_info *info, int attr, u32 otherwise);
 int vf_nl_put_access(const struct vf_nl_to *to, const struct vf_access *access);
 int vf_nl_get_access(struct sk_buff *skb, struct genl_info *info, bool restricted,
@@ -55,6 +56,7 @@ int vf_nl_get_access(struct sk_buff *skb, struct genl_info *info, bool restricte
 struct vf_domain *vf_nl_read(struct genl_info *info);
 struct vf_domain *vf_nl_write(struct sk_buff *skb, struct genl_info *info);
 void vf_nl_unlock(struct vf_domain *dom);
+void vf_nl_done(struct genl_info *info, struct vf_domain *dom);
 int vf_nl_index(struct genl_info *info, int attr, u32 limit, const char *need,
 		const char *range, u32 *value);
 int vf_nl_rank(struct genl_info *info, struct vf_domain *dom, u32 *rank);

@@ -229,6 +229,6 @@ int vfabric_nl_counter_clear_doit(struct sk_buff *skb, struct genl_info *info)
 			n.port = nla_get_u32(attrs[VFAB_A_PORT]);
 		vf_notify(dom, &n);
 	}
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }

@@ -2,6 +2,7 @@
 /* Netlink: domains. */
 #include <net/sock.h>
 #include "netlink.h"
+#include "placed.h"
 
 #define VF_DEFAULT_PLANES	18
 #define VF_DEFAULT_RATE		50000	/* NVLink 5: 50 GB/s per link and direction */
@@ -21,6 +22,18 @@ static int vf_nl_put_topo(struct sk_buff *skb, struct vf_domain *dom)
 	       nla_put_u32(skb, VFAB_A_SWITCH_LATENCY, t->switch_latency) ||
 	       (t->forwards && nla_put_flag(skb, VFAB_A_FORWARDING)) ||
 	       (dom->profile[0] && nla_put_string(skb, VFAB_A_PROFILE, dom->profile));
+}
+
+/* Where it lies, if not on this kernel. */
+static int vf_nl_put_placed(struct sk_buff *skb, struct vf_domain *dom)
+{
+	const struct vf_placed *p = dom->placed;
+
+	if (!vf_is_placed(dom))
+		return 0;
+	return nla_put_string(skb, VFAB_A_BACKPLANE, vf_backplane_bp(p->bd)->name) ||
+	       nla_put(skb, VFAB_A_PLACE, dom->topo.world, p->place) ||
+	       nla_put_u32(skb, VFAB_A_OWNER, p->owner);
 }
 
 static int vf_nl_fill_domain(const struct vf_nl_to *to, struct vf_domain *dom,
@@ -49,7 +62,8 @@ static int vf_nl_fill_domain(const struct vf_nl_to *to, struct vf_domain *dom,
 		nla_put_u32(skb, VFAB_A_PARTITION_MODE, dom->part_mode) ||
 		nla_put_u8(skb, VFAB_A_SHAPE, dom->shape) ||
 		nla_put_u32(skb, VFAB_A_SHAPE_SCALE, dom->shape_scale) ||
-		vf_nl_put_manager(to, dom));
+		vf_nl_put_manager(to, dom) ||
+		vf_nl_put_placed(skb, dom));
 }
 
 static int vf_nl_walk_domain(const struct vf_nl_to *to, struct vf_domain *dom,
@@ -201,6 +215,49 @@ static int vf_nl_domain_config(struct sk_buff *skb, struct genl_info *info,
 	return ret ?: vf_nl_topo_config(info, &cfg->topo);
 }
 
+/* On a backplane not everything goes that goes on one kernel. */
+static int vf_nl_check_placed(struct genl_info *info, const struct vf_domain_config *cfg)
+{
+	struct nlattr **attrs = info->attrs;
+
+	if (!attrs[VFAB_A_BACKPLANE] || !attrs[VFAB_A_PLACE])
+		return vf_nl_refuse(info, VFAB_A_BACKPLANE, -EINVAL,
+				    "give both a backplane and on which of its nodes each rank is placed");
+	if (nla_len(attrs[VFAB_A_PLACE]) != cfg->topo.world)
+		return vf_nl_refuse(info, VFAB_A_PLACE, -EINVAL,
+				    "give a node for each rank: as many as the world size");
+	if (cfg->restricted || !net_eq(genl_info_net(info), &init_net))
+		return vf_nl_refuse(info, VFAB_A_BACKPLANE, -EPERM,
+			"a domain on a backplane is the machine's: create it in the initial network and user namespace");
+	if (attrs[VFAB_A_NODES])
+		return vf_nl_refuse(info, VFAB_A_NODES, -EOPNOTSUPP,
+				    "the nodes of a domain on a backplane are the backplane's");
+	if (cfg->part_mode > VFAB_PARTITIONS_NONE)
+		return vf_nl_refuse(info, VFAB_A_PARTITION_MODE, -EOPNOTSUPP,
+				    "on a backplane a domain begins with the default partition or with none");
+	if (cfg->peer_death != VFAB_PEER_DEATH_REVOKE)
+		return vf_nl_refuse(info, VFAB_A_PEER_DEATH, -EOPNOTSUPP,
+				    "on a backplane the windows of an endpoint end with it: revoke");
+	return 0;
+}
+
+static struct vf_domain *vf_nl_create(struct genl_info *info, struct vf_domain_config *cfg)
+{
+	struct nlattr **attrs = info->attrs;
+	int ret;
+
+	if (!attrs[VFAB_A_BACKPLANE] && !attrs[VFAB_A_PLACE])
+		return vf_domain_create(genl_info_net(info), cfg, info->extack);
+	ret = vf_nl_check_placed(info, cfg);
+	if (ret)
+		return ERR_PTR(ret);
+	if (!IS_ENABLED(CONFIG_PCI))
+		return ERR_PTR(vf_nl_refuse(info, VFAB_A_BACKPLANE, -ENODEV,
+					    "this kernel knows no PCI devices, and so no backplane"));
+	return vf_placed_create(genl_info_net(info), nla_data(attrs[VFAB_A_BACKPLANE]),
+				nla_data(attrs[VFAB_A_PLACE]), cfg, info->extack);
+}
+
 int vfabric_nl_domain_create_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct vf_notice n = VF_NOTICE(VFAB_OBJ_DOMAIN, VFAB_ACT_CREATED,
@@ -213,7 +270,7 @@ int vfabric_nl_domain_create_doit(struct sk_buff *skb, struct genl_info *info)
 	ret = vf_nl_domain_config(skb, info, &cfg, &uuid);
 	if (ret)
 		return ret;
-	dom = vf_domain_create(genl_info_net(info), &cfg, info->extack);
+	dom = vf_nl_create(info, &cfg);
 	kvfree(cfg.topo.links);
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
@@ -235,6 +292,8 @@ int vfabric_nl_domain_delete_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(dom);
 	mutex_unlock(&dom->lock);
 	ret = vf_domain_delete(dom, info->attrs[VFAB_A_FORCE]);
+	if (!ret && vf_is_placed(dom))
+		vf_placed_settle(dom);
 	vf_domain_put(dom);
 	if (ret == -EBUSY)
 		return vf_nl_refuse(info, VFAB_A_DOMAIN, ret,
@@ -256,7 +315,7 @@ static int vf_nl_ride_out(struct vf_domain *dom)
 
 		h = rcu_dereference_protected(dom->eps[i].holder,
 					      lockdep_is_held(&dom->lock));
-		if (h)
+		if (h && !h->remote)
 			ret = vf_holder_ride_out(h);
 	}
 	return ret;
@@ -272,6 +331,11 @@ int vfabric_nl_domain_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
+	if (vf_is_placed(dom)) {
+		ret = vf_nl_refuse(info, VFAB_A_DOMAIN, -EOPNOTSUPP,
+				   "a domain on a backplane stays as it was created");
+		goto unlock;
+	}
 	if (!info->attrs[VFAB_A_PEER_DEATH] && !info->attrs[VFAB_A_RETRY_TIMEOUT] &&
 	    !info->attrs[VFAB_A_MEM_LIMIT] && !info->attrs[VFAB_A_SHAPE] &&
 	    !info->attrs[VFAB_A_SHAPE_SCALE]) {
@@ -297,6 +361,6 @@ int vfabric_nl_domain_set_doit(struct sk_buff *skb, struct genl_info *info)
 	vf_domain_changed(dom);
 	vf_notify(dom, &n);
 unlock:
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }

@@ -35,7 +35,7 @@ static int vf_nl_put_process(const struct vf_nl_to *to, struct vf_holder *h)
 	struct task_struct *task;
 	pid_t pid;
 
-	if (!to->admin)
+	if (!to->admin || h->remote)
 		return 0;
 	pid = pid_nr_ns(h->tgid, task_active_pid_ns(current));
 	task = get_pid_task(h->tgid, PIDTYPE_TGID);
@@ -49,8 +49,8 @@ static int vf_nl_put_process(const struct vf_nl_to *to, struct vf_holder *h)
 
 static int vf_nl_put_channel(struct sk_buff *skb, const struct vf_holder *h)
 {
-	return h->gate->channel == VFAB_CHANNEL_NONE ? 0 :
-	       nla_put_u32(skb, VFAB_A_CHANNEL, h->gate->channel);
+	return h->channel == VFAB_CHANNEL_NONE ? 0 :
+	       nla_put_u32(skb, VFAB_A_CHANNEL, h->channel);
 }
 
 /* What an endpoint says of itself, true or not. */
@@ -122,15 +122,21 @@ static int vf_nl_held_ranks(struct genl_info *info, struct vf_domain *dom,
 			    unsigned long *ranks)
 {
 	bool whole_node = info->attrs[VFAB_A_NODE];
+	struct vf_holder *h;
 	u32 index, i;
 	int ret;
 
 	ret = whole_node ? vf_nl_node(info, dom, &index) : vf_nl_rank(info, dom, &index);
 	if (ret)
 		return ret;
-	for (i = 0; i < dom->topo.world; i++)
-		if ((whole_node ? vf_node_of(dom, i) : i) == index && vf_nl_holder(dom, i))
-			__set_bit(i, ranks);
+	for (i = 0; i < dom->topo.world; i++) {
+		h = vf_nl_holder(dom, i);
+		if (!h || (whole_node ? vf_node_of(dom, i) : i) != index)
+			continue;
+		if (h->remote)
+			return vf_nl_refuse_remote(info, VFAB_A_RANK, vf_node_of(dom, i));
+		__set_bit(i, ranks);
+	}
 	if (!bitmap_empty(ranks, dom->topo.world))
 		return 0;
 	return whole_node ? vf_nl_refuse(info, VFAB_A_NODE, -ENOTCONN,
@@ -152,7 +158,7 @@ int vfabric_nl_endpoint_set_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = vf_nl_refuse(info, -1, -EINVAL, "nothing to set: give evict");
 	if (!ret)
 		vf_holders_evict(dom, ranks, VFAB_WHY_ADMIN);
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }
 

@@ -318,6 +318,9 @@ int vfabric_nl_fault_create_doit(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(dom))
 		return PTR_ERR(dom);
 	ret = vf_nl_fault_kind(info, &c, &kind);
+	if (!ret && vf_is_placed(dom) && c.kind > VFAB_FAULT_LINK_DEGRADE)
+		ret = vf_nl_refuse(info, VFAB_A_FAULT_KIND, -EOPNOTSUPP,
+			"on a backplane links break, and nothing else: take link-down, link-flap or link-degrade");
 	if (!ret)
 		ret = vf_nl_target(info, dom, kind->target, &c);
 	if (!ret)
@@ -334,7 +337,7 @@ int vfabric_nl_fault_create_doit(struct sk_buff *skb, struct genl_info *info)
 	ret = IS_ERR(f) ? vf_nl_fault_refused(info, PTR_ERR(f)) :
 	      vf_nl_reply(skb, info, dom, vf_nl_fill_fault, f->id);
 unlock:
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }
 
@@ -350,6 +353,6 @@ int vfabric_nl_fault_delete_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = vf_nl_fault(info, dom, &f);
 	if (!ret)
 		vf_fault_delete(dom, f);
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }

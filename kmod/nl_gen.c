@@ -85,7 +85,7 @@ const struct nla_policy vfabric_domain_get_nl_policy[VFAB_A_DOMAIN_NAME + 1] = {
 };
 
 /* VFAB_CMD_DOMAIN_CREATE - do */
-const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_PARTITION_MODE + 1] = {
+const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_PLACE + 1] = {
 	[VFAB_A_DOMAIN_NAME] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_UUID] = NLA_POLICY_EXACT_LEN(16),
 	[VFAB_A_WORLD] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
@@ -105,6 +105,8 @@ const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_PARTITION_MODE + 
 	[VFAB_A_PROFILE] = { .type = NLA_NUL_STRING, .len = 32, },
 	[VFAB_A_NODES] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
 	[VFAB_A_PARTITION_MODE] = NLA_POLICY_MAX(NLA_U32, 3),
+	[VFAB_A_BACKPLANE] = { .type = NLA_NUL_STRING, .len = 32, },
+	[VFAB_A_PLACE] = { .type = NLA_BINARY, .len = 1024, },
 };
 
 /* VFAB_CMD_DOMAIN_DELETE - do */
@@ -436,7 +438,7 @@ const struct genl_ops vfabric_nl_ops[35] = {
 		.cmd		= VFAB_CMD_DOMAIN_CREATE,
 		.doit		= vfabric_nl_domain_create_doit,
 		.policy		= vfabric_domain_create_nl_policy,
-		.maxattr	= VFAB_A_PARTITION_MODE,
+		.maxattr	= VFAB_A_PLACE,
 		.flags		= GENL_UNS_ADMIN_PERM,
 	},
 	{

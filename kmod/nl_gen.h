@@ -17,7 +17,7 @@ extern const struct nla_policy vfabric_system_set_nl_policy[VFAB_A_NETNS_MODE + 
 
 extern const struct nla_policy vfabric_domain_get_nl_policy[VFAB_A_DOMAIN_NAME + 1];
 
-extern const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_PARTITION_MODE + 1];
+extern const struct nla_policy vfabric_domain_create_nl_policy[VFAB_A_PLACE + 1];
 
 extern const struct nla_policy vfabric_domain_delete_nl_policy[VFAB_A_FORCE + 1];
 

@@ -26,7 +26,7 @@ int vfabric_nl_manager_heartbeat_doit(struct sk_buff *skb, struct genl_info *inf
 			vf_nl_refuse(info, VFAB_A_DOMAIN, ret,
 				     "another manager is alive: stop it first");
 	}
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }
 
@@ -43,7 +43,7 @@ int vfabric_nl_manager_goodbye_doit(struct sk_buff *skb, struct genl_info *info)
 	else if (ret)
 		vf_nl_refuse(info, VFAB_A_DOMAIN, ret,
 			     "another process is the manager: its own socket says goodbye");
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }
 

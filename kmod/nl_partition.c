@@ -201,7 +201,7 @@ int vfabric_nl_partition_create_doit(struct sk_buff *skb, struct genl_info *info
 	vf_nl_move(dom, part, add, none, &n);
 	ret = vf_nl_reply(skb, info, dom, vf_nl_fill_partition, id);
 unlock:
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }
 
@@ -233,7 +233,7 @@ int vfabric_nl_partition_delete_doit(struct sk_buff *skb, struct genl_info *info
 		vf_domain_changed(dom);
 		vf_notify(dom, &n);
 	}
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }
 
@@ -334,7 +334,7 @@ static void vf_nl_set_resiliency(struct vf_domain *dom, struct vf_partition *par
 	if (part->resiliency == mode)
 		return;
 	part->resiliency = mode;
-	vf_domain_changed(dom);
+	vf_domain_reshaped(dom);
 	n.partition = part->id;
 	n.resiliency = mode;
 	vf_notify(dom, &n);
@@ -468,7 +468,7 @@ int vfabric_nl_partition_set_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = vf_nl_set_active(info, dom, part, &n);
 	else
 		ret = vf_nl_set_members(info, dom, part, &n);
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }
 
@@ -624,6 +624,9 @@ int vfabric_nl_channel_create_doit(struct sk_buff *skb, struct genl_info *info)
 	part = vf_nl_partition(info, dom);
 	if (IS_ERR(part))
 		ret = PTR_ERR(part);
+	else if (vf_is_placed(dom))
+		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -EOPNOTSUPP,
+				   "a domain on a backplane has no channels: make a partition");
 	else if (!part->gate)
 		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -ENODEV,
 				   "the partition is not active: activate it first");
@@ -645,7 +648,7 @@ int vfabric_nl_channel_create_doit(struct sk_buff *skb, struct genl_info *info)
 	ret = vf_nl_reply(skb, info, dom, vf_nl_fill_channel,
 			  part->id * VFAB_CHANNELS + id);
 unlock:
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }
 
@@ -674,6 +677,6 @@ int vfabric_nl_channel_delete_doit(struct sk_buff *skb, struct genl_info *info)
 		vf_domain_changed(dom);
 		vf_notify(dom, &n);
 	}
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }

@@ -115,7 +115,7 @@ int vfabric_nl_switch_set_doit(struct sk_buff *skb, struct genl_info *info)
 		dom->topo.sw_up[sw] = n.up;
 		ret = vf_nl_apply(skb, info, dom, dests, VFAB_REASON_LINK, false, &n);
 	}
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }
 
@@ -152,6 +152,9 @@ int vf_nl_links(struct genl_info *info, struct vf_domain *dom,
 	if (w->rank == VF_NONE && w->sw == VF_NONE && !node)
 		return vf_nl_refuse(info, VFAB_A_PORT, -EINVAL,
 				    "name links by rank or node, by switch or by both");
+	if (node && vf_is_placed(dom))
+		return vf_nl_refuse(info, VFAB_A_NODE, -EOPNOTSUPP,
+			"ranks of a domain on a backplane are placed one by one: name links by rank");
 	if (node && info->attrs[VFAB_A_PORT])
 		return vf_nl_refuse(info, VFAB_A_PORT, -EINVAL,
 				    "a port is one of a rank or of a switch, not of a node");
@@ -489,7 +492,7 @@ static int vf_nl_link_or_port_set(struct sk_buff *skb, struct genl_info *info,
 		n.port = w.port == VF_NONE ? -1 : w.port;
 		ret = vf_nl_set_links(skb, info, dom, &w, &n);
 	}
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }
 
@@ -838,7 +841,7 @@ int vfabric_nl_route_set_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = vf_nl_apply(skb, info, dom, dests, VFAB_REASON_ROUTE, false, &n);
 	}
 unlock:
-	vf_nl_unlock(dom);
+	vf_nl_done(info, dom);
 	return ret;
 }
 

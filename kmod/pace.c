@@ -158,7 +158,7 @@ int vf_pace_set(struct vf_domain *dom, bool on, u32 scale)
 	for (rank = 0; rank < dom->topo.world; rank++) {
 		h = rcu_dereference_protected(dom->eps[rank].holder,
 					      lockdep_is_held(&dom->lock));
-		if (!h)
+		if (!h || h->remote)
 			continue;
 		h->paced = 0;
 		WRITE_ONCE(h->view->shape, on ? scale : 0);

@@ -81,6 +81,7 @@ struct vf_partition *vf_partition_create(struct vf_domain *dom, u32 id,
 		return ERR_PTR(ret);
 	}
 	vf_partition_link(part);
+	vf_domain_reshaped(dom);
 	return part;
 }
 
@@ -199,6 +200,7 @@ void vf_partition_delete(struct vf_partition *part)
 		vf_partition_deactivate(part);
 	list_del(&part->node);
 	part->dom->nparts--;
+	vf_domain_reshaped(part->dom);
 	vf_partition_put(part);
 }
 

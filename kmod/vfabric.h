@@ -8,6 +8,9 @@
  *			take nothing below but vf_srcu (read) and holder->lock
  *   holder->file_lock	mutex: one reader of events, one ATTACH; held over
  *			copy_to_user() by the reader, which takes no more mutexes
+ *   mirror->lock	mutex, one per backplane: domains on it come, what other
+ *			nodes say is followed; never held while one of them is
+ *			waited for
  *   domain->lock	mutex: every change of a domain, its partitions, topology,
  *			holders, windows and imports; never taken under
  *			mmap_lock, never held while copying from or to a user
@@ -16,6 +19,8 @@
  *			but for the memory of a page table
  *   i_mmap_rwsem	by unmap_mapping_range(), under domain->lock
  *   vf_registry	mutex: ids, names and minors; leaf
+ *   bd->lock		mutex, of a backplane's carrier: records and memory of this
+ *			node; leaf, see backplane_dev.h
  *   holder->lock	spinlock: the tree of imports, the event queue; leaf
  *   holder->wq.lock	spinlock, interrupts off: who waits, armed counts; leaf
  *   vf_users		spinlock: per-user accounting; leaf
@@ -29,6 +34,13 @@
  *
  * synchronize_srcu(&vf_srcu) runs under domain->lock: a reader of vf_srcu
  * never takes a domain->lock.
+ *
+ * Other kernels: a change of a domain that lies on a backplane is waited for on
+ * all nodes before the call that made it returns (vf_domain_unlock()). It is waited
+ * for with no lock held, and never by who follows another node (mirror.c):
+ * otherwise two nodes could each wait for what the other one does not come to, until
+ * they expel each other. So whatever takes a lock that is held while following
+ * (domain->lock, mirror->lock) drops it before it waits.
  *
  * Lifetimes:
  *
@@ -44,7 +56,15 @@
  *		file, the shadow file that its VMAs hold, queued work, a change
  *		that will tell it something. Ends (state ENDED) long before it
  *		is freed; found under RCU through endpoint->holder.
- *   window	its owner while it lives, each import that can still reach it.
+ *   placed	its domain: what that has on a backplane. Holds the backplane, whose
+ *		memory stays mapped for this kernel until the last of them is gone.
+ *   remote holder
+ *		an endpoint that is attached on another node. Referenced by what was
+ *		read of that node (mirror.c), which also references its windows; both
+ *		are dropped when its records are gone, or the node is.
+ *   window	its owner while it lives, each import that can still reach it. Memory
+ *		of this node's data area goes back to the carrier with it, and is handed
+ *		out again once the other nodes have followed.
  *   import	its holder's tree, each VMA, each fault that sleeps on it. It
  *		drops its window as soon as it is GONE or ENDED, synchronized
  *		and unmapped, however long its VMAs stay. Those of the view and of
@@ -70,6 +90,7 @@
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <uapi/linux/vfabric.h>
+#include "backplane.h"
 #include "topology.h"
 
 /* Limits */
@@ -81,6 +102,7 @@
 #define VF_WINDOW_MAX		(16ULL << 30)	/* bytes */
 #define VF_EVENTS		128		/* queued per endpoint */
 #define VF_MANAGER_NOTE		64		/* bytes */
+#define VF_MAX_RETRY_MS		60000
 
 /*
  * For what is allocated under domain->lock: fails rather than have others wait
@@ -284,6 +306,7 @@ struct vf_domain {
 	struct delayed_work fault_work;	/* faults that begin or end by time */
 	atomic64_t stalls;		/* accesses and rings that blackholes held */
 	struct vf_manager manager;
+	struct vf_placed *placed;	/* NULL: all of it is on this kernel */
 };
 
 enum vf_window_kind {
@@ -296,7 +319,11 @@ enum vf_window_kind {
 /**
  * struct vf_window - pages that can be mapped
  * @owner:	under domain->lock; NULL once the owner let go or ended
- * @pages:	one per page; @shm holds one reference per folio
+ * @pages:	one per page; @shm holds one reference per folio. NULL: they are those
+ *		of a backplane from @pfn on
+ * @mem:	of this node's data area; no bytes: another node's, or none
+ * @change:	who has followed this one does not use @mem any more
+ * @record:	that the other nodes read, below 0: none
  */
 struct vf_window {
 	struct kref ref;
@@ -312,6 +339,10 @@ struct vf_window {
 	u64 tag;
 	unsigned long npages;
 	struct page **pages;
+	unsigned long pfn;
+	struct vf_bp_mem mem;
+	u64 change;
+	int record;
 	struct file *shm;		/* MEMORY */
 	void *vmem;			/* BELL, VIEW */
 	struct vf_user *user;
@@ -396,11 +427,19 @@ enum vf_holder_state {
 	VF_HOLDER_ENDED,
 };
 
+/*
+ * One that is attached on another node of a backplane has no file, no process, no
+ * gate, no view and no imports: only windows, and a bell that is not rung here.
+ */
 struct vf_holder {
 	struct kref ref;
 	struct rcu_head rcu;
 	struct vf_gate *gate;		/* the device file that was opened; never changes */
 	struct vf_domain *dom;		/* gate->part->dom */
+	u32 channel;			/* the gate's */
+	bool remote;			/* on another node; holds a reference to @dom */
+	int record;			/* that the other nodes read, below 0: none */
+	u64 generation;			/* of the record */
 	struct inode *inode;
 	struct file *shadow;
 	enum vf_holder_state state;	/* written under domain->lock */
@@ -498,6 +537,7 @@ struct vf_domain_config {
 	u32 retry_ms;
 	u64 mem_limit;
 	bool restricted;
+	struct vf_placed *placed;	/* moves into the domain, also on failure */
 };
 
 int vf_domain_init(void);
@@ -517,14 +557,65 @@ bool vf_netns_shared(void);
 void vf_set_netns_shared(bool shared);
 bool vf_name_valid(const char *name);
 
-/* The node that a rank belongs to: ranks are divided evenly, in order. */
-static inline u32 vf_node_of(const struct vf_domain *dom, u32 rank)
-{
-	return rank / (dom->topo.world / dom->nodes);
-}
-
 bool vf_domain_charge(struct vf_domain *dom, u64 bytes);
 void vf_domain_changed(struct vf_domain *dom);
+void vf_domain_reshaped(struct vf_domain *dom);
+
+/* placed.c, of domains whose vf_is_placed() says so */
+int vf_placed_prepare(struct vf_domain *dom, struct netlink_ext_ack *extack);
+int vf_placed_begin(struct vf_domain *dom, struct netlink_ext_ack *extack);
+void vf_placed_end(struct vf_domain *dom);
+void vf_placed_destroy(struct vf_placed *p);
+int vf_placed_unlock(struct vf_domain *dom);
+void vf_placed_settle(struct vf_domain *dom);
+void vf_placed_reshaped(struct vf_domain *dom);
+bool vf_placed_here(const struct vf_domain *dom, u32 rank);
+u32 vf_placed_node(const struct vf_domain *dom, u32 rank);
+u32 vf_placed_owner(const struct vf_domain *dom);
+u32 vf_placed_home(const struct vf_domain *dom);
+struct xa_limit vf_placed_handles(const struct vf_domain *dom);
+int vf_placed_endpoint(struct vf_holder *h, u32 rank);
+void vf_placed_endpoint_gone(struct vf_holder *h);
+int vf_placed_alloc(struct vf_window *win, u64 bytes);
+void vf_placed_free(struct vf_window *win);
+int vf_placed_window(struct vf_holder *h, struct vf_window *win);
+void vf_placed_window_gone(struct vf_window *win);
+void vf_placed_ring(struct vf_domain *dom, u32 rank, u32 vector);
+
+/* Does it lie on a backplane? Never where there is none: what follows is left out. */
+static inline bool vf_is_placed(const struct vf_domain *dom)
+{
+	return IS_ENABLED(CONFIG_PCI) && dom->placed;
+}
+
+/**
+ * vf_domain_unlock - the end of what may have changed a domain
+ * @dom: under its lock, which is dropped
+ *
+ * Where it lies on a backplane and something of it was lost, returns once the
+ * other nodes have followed: the change is made everywhere. Not to be called by
+ * who follows another node itself, see the lock order.
+ *
+ * Return: how many nodes were expelled, as they had not in time; or an errno, where
+ * this node is on the backplane no more, or the caller was killed.
+ */
+static inline int vf_domain_unlock(struct vf_domain *dom)
+{
+	if (vf_is_placed(dom))
+		return vf_placed_unlock(dom);
+	mutex_unlock(&dom->lock);
+	return 0;
+}
+
+/*
+ * The node that a rank belongs to: ranks are divided evenly, in order, unless
+ * they are placed on a backplane's.
+ */
+static inline u32 vf_node_of(const struct vf_domain *dom, u32 rank)
+{
+	return vf_is_placed(dom) ? vf_placed_node(dom, rank) :
+	       rank / (dom->topo.world / dom->nodes);
+}
 
 /* gate.c */
 int vf_gate_init(void);
@@ -569,6 +660,8 @@ void vf_endpoint_exit(void);
 struct vf_holder *vf_holder_create(struct vf_gate *gate);
 void vf_holder_put(struct vf_holder *h);
 int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a);
+struct vf_holder *vf_holder_attach_remote(struct vf_domain *dom, u32 rank,
+					  unsigned long bell);
 void vf_holder_kill(struct vf_change *chg, struct vf_holder *h);
 void vf_holder_drain(struct vf_holder *h);
 void vf_holder_end(struct vf_holder *h, u32 reason);
@@ -586,8 +679,7 @@ void vf_holders_evict(struct vf_domain *dom, const unsigned long *ranks, int why
 static inline bool vf_same_channel(const struct vf_holder *a, const struct vf_holder *b)
 {
 	return a->gate == b->gate ||
-	       (a->gate->channel == VFAB_CHANNEL_NONE &&
-		b->gate->channel == VFAB_CHANNEL_NONE);
+	       (a->channel == VFAB_CHANNEL_NONE && b->channel == VFAB_CHANNEL_NONE);
 }
 
 int vf_holder_lock(struct vf_holder *h);
@@ -712,10 +804,21 @@ int vf_window_free(struct vf_holder *h, struct vfab_window_free *a);
 int vf_window_lookup(struct vf_holder *h, struct vfab_lookup *a);
 struct vf_window *vf_window_kernel(struct vf_holder *h, enum vf_window_kind kind,
 				   size_t bytes);
+struct vf_window *vf_window_bell(struct vf_holder *h);
+struct vf_window *vf_window_remote(struct vf_holder *h, enum vf_window_kind kind,
+				   unsigned long pfn, u64 bytes);
+int vf_window_add_remote(struct vf_holder *h, struct vf_window *win);
 struct vf_window *vf_window_find(struct vf_domain *dom, u64 handle);
+void vf_window_withdraw(struct vf_change *chg, struct vf_window *win);
 void vf_window_revoke(struct vf_change *chg, struct vf_window *win);
 void vf_window_unlink(struct vf_window *win);
 void vf_window_put(struct vf_window *win);
+
+/* The page frame of a window's page. */
+static inline unsigned long vf_window_pfn(const struct vf_window *win, unsigned long index)
+{
+	return win->pages ? page_to_pfn(win->pages[index]) : win->pfn + index;
+}
 
 /* import.c */
 int vf_import_handle(struct vf_holder *h, struct vfab_import *a);
@@ -735,6 +838,8 @@ int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a);
 int vf_doorbell_wait(struct vf_holder *h, struct vfab_wait *a);
 int vf_doorbell_eventfd(struct vf_holder *h, struct vfab_eventfd *a);
 void vf_doorbell_unbind_all(struct vf_holder *h);
+void vf_doorbell_deliver(struct vf_domain *dom, u32 rank, u32 vector);
+void vf_doorbell_deliver_all(struct vf_domain *dom);
 
 /* netlink.c */
 int vf_netlink_init(void);

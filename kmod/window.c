@@ -4,6 +4,7 @@
 #include <linux/jiffies.h>
 #include <linux/mount.h>
 #include <linux/pagemap.h>
+#include <linux/random.h>
 #include <linux/sched/signal.h>
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
@@ -35,7 +36,10 @@ static void vf_window_release(struct kref *ref)
 	if (win->pages && win->shm)
 		vf_window_put_pages(win);
 	kvfree(win->pages);
-	vfree(win->vmem);
+	if (win->mem.bytes)
+		vf_placed_free(win);
+	else
+		vfree(win->vmem);
 	if (win->shm)
 		fput(win->shm);
 	if (win->charged) {
@@ -67,12 +71,14 @@ static struct vf_window *vf_window_new(struct vf_holder *h,
 	INIT_LIST_HEAD(&win->imports);
 	win->rank = h->rank;
 	win->npages = bytes >> PAGE_SHIFT;
-	win->pages = kvcalloc(win->npages, sizeof(*win->pages), GFP_KERNEL_ACCOUNT);
-	if (!win->pages) {
-		vf_window_put(win);
-		return NULL;
-	}
+	win->record = -1;
 	return win;
+}
+
+static int vf_window_pages(struct vf_window *win)
+{
+	win->pages = kvcalloc(win->npages, sizeof(*win->pages), GFP_KERNEL_ACCOUNT);
+	return win->pages ? 0 : -ENOMEM;
 }
 
 /* Pages that the kernel reads and writes too: the doorbells, the view. */
@@ -84,13 +90,70 @@ struct vf_window *vf_window_kernel(struct vf_holder *h, enum vf_window_kind kind
 
 	if (!win)
 		return NULL;
-	win->vmem = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!vf_window_pages(win))
+		win->vmem = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!win->vmem) {
 		vf_window_put(win);
 		return NULL;
 	}
 	for (i = 0; i < win->npages; i++)
 		win->pages[i] = vmalloc_to_page(win->vmem + i * PAGE_SIZE);
+	return win;
+}
+
+/**
+ * vf_window_placed - memory of this node's part of a backplane
+ * @h: of a domain that is placed there
+ * @kind: VF_WINDOW_MEMORY or VF_WINDOW_BELL
+ * @bytes: a multiple of the page size
+ *
+ * Return: a window, zeroed, with @vmem set; or -ENOSPC, -ENOMEM, -EINTR.
+ */
+static struct vf_window *vf_window_placed(struct vf_holder *h, enum vf_window_kind kind,
+					  u64 bytes)
+{
+	struct vf_window *win = vf_window_new(h, kind, bytes);
+	int ret;
+
+	if (!win)
+		return ERR_PTR(-ENOMEM);
+	ret = vf_placed_alloc(win, bytes);
+	if (ret) {
+		vf_window_put(win);
+		return ERR_PTR(ret);
+	}
+	return win;
+}
+
+/**
+ * vf_window_bell - the doorbell pages of an endpoint to be
+ * @h: not attached yet
+ *
+ * Return: a window or an ERR_PTR.
+ */
+struct vf_window *vf_window_bell(struct vf_holder *h)
+{
+	if (vf_is_placed(h->dom))
+		return vf_window_placed(h, VF_WINDOW_BELL, 2 * PAGE_SIZE);
+	return vf_window_kernel(h, VF_WINDOW_BELL, 2 * PAGE_SIZE) ?: ERR_PTR(-ENOMEM);
+}
+
+/**
+ * vf_window_remote - memory of another node's part of a backplane
+ * @h: an endpoint that is attached there
+ * @kind: VF_WINDOW_MEMORY or VF_WINDOW_BELL
+ * @pfn: the first of its page frames, which follow one another
+ * @bytes: a multiple of the page size
+ *
+ * Return: a window or NULL.
+ */
+struct vf_window *vf_window_remote(struct vf_holder *h, enum vf_window_kind kind,
+				   unsigned long pfn, u64 bytes)
+{
+	struct vf_window *win = vf_window_new(h, kind, bytes);
+
+	if (win)
+		win->pfn = pfn;
 	return win;
 }
 
@@ -112,6 +175,8 @@ static int vf_window_populate(struct vf_window *win)
 	struct address_space *mapping;
 	unsigned long i = 0, j, n;
 
+	if (vf_window_pages(win))
+		return -ENOMEM;
 	win->shm = shmem_file_setup_with_mnt(vf_tmpfs, "vfabric",
 					     (loff_t)win->npages << PAGE_SHIFT, 0);
 	if (IS_ERR(win->shm)) {
@@ -161,12 +226,25 @@ static int vf_window_room(struct vf_holder *h, u64 tag)
 	return h->nwindows < VF_MAX_WINDOWS ? vf_fault_window(h) : -EDQUOT;
 }
 
+static void vf_window_own(struct vf_holder *h, struct vf_window *win)
+{
+	win->rank = h->rank;
+	win->owner = h;
+	list_add_tail(&win->node, &h->windows);
+	h->nwindows++;
+	h->win_bytes += (u64)win->npages << PAGE_SHIFT;
+	vf_domain_changed(h->dom);
+}
+
 /*
  * The handle: a count that grows with each window of the module, so that no
- * two domains have the same, and where the domain keeps it.
+ * two domains have the same, and where the domain keeps it: on a backplane in
+ * this node's part, so that no two nodes give the same.
  */
 static int vf_window_link(struct vf_holder *h, struct vf_window *win)
 {
+	struct xa_limit limit = vf_is_placed(h->dom) ? vf_placed_handles(h->dom) :
+				(struct xa_limit)XA_LIMIT(1, U32_MAX - 1);
 	struct vf_domain *dom = h->dom;
 	u32 index;
 	int ret;
@@ -174,17 +252,19 @@ static int vf_window_link(struct vf_holder *h, struct vf_window *win)
 	ret = vf_window_room(h, win->tag);
 	if (ret)
 		return ret;
-	ret = xa_alloc_cyclic(&dom->windows, &index, win, XA_LIMIT(1, U32_MAX - 1),
-			      &dom->handle_next, VF_GFP_LOCKED);
+	ret = xa_alloc_cyclic(&dom->windows, &index, win, limit, &dom->handle_next,
+			      VF_GFP_LOCKED);
 	if (ret < 0)
-		return ret;
+		return ret == -EBUSY ? -EDQUOT : ret;
 	win->handle = (u64)atomic_inc_return(&vf_handle_seq) << 32 | index;
-	win->rank = h->rank;
-	win->owner = h;
-	list_add_tail(&win->node, &h->windows);
-	h->nwindows++;
-	h->win_bytes += win->charged;
-	vf_domain_changed(dom);
+	if (vf_is_placed(dom)) {
+		ret = vf_placed_window(h, win);
+		if (ret) {
+			xa_erase(&dom->windows, index);
+			return ret;
+		}
+	}
+	vf_window_own(h, win);
 	return 0;
 }
 
@@ -199,6 +279,45 @@ static void vf_window_announce(struct vf_holder *h)
 	list_for_each_entry(peer, &part->holders, part_node)
 		if (wq_has_sleeper(&peer->wq))
 			wake_up_all(&peer->wq);
+}
+
+/**
+ * vf_window_add_remote - an endpoint on another node has a window
+ * @h: attached there
+ * @win: with its handle, tag and access
+ *
+ * Return: 0, or -EBUSY where a window of this domain has the handle's place,
+ * -EDQUOT, -ENOMEM.
+ */
+int vf_window_add_remote(struct vf_holder *h, struct vf_window *win)
+{
+	int ret;
+
+	lockdep_assert_held(&h->dom->lock);
+	if (h->nwindows >= VF_MAX_WINDOWS)
+		return -EDQUOT;
+	ret = xa_insert(&h->dom->windows, lower_32_bits(win->handle), win, GFP_KERNEL);
+	if (ret)
+		return ret;
+	vf_window_own(h, win);
+	vf_window_announce(h);
+	return 0;
+}
+
+/* Memory, charged to @a's user and the domain; -EDQUOT where a limit is reached. */
+static int vf_window_charge(struct vf_window *win, u64 bytes)
+{
+	win->user = vf_user_get(current_uid());
+	if (!win->user)
+		return -ENOMEM;
+	if (!vf_user_charge(win->user, bytes))
+		return -EDQUOT;
+	if (!vf_domain_charge(win->dom, bytes)) {
+		vf_user_uncharge(win->user, bytes);
+		return -EDQUOT;
+	}
+	win->charged = bytes;
+	return 0;
 }
 
 int vf_window_alloc(struct vf_holder *h, struct vfab_window_alloc *a)
@@ -227,19 +346,10 @@ int vf_window_alloc(struct vf_holder *h, struct vfab_window_alloc *a)
 		return -ENOMEM;
 	win->access = a->access;
 	win->tag = a->tag;
-	win->user = vf_user_get(current_uid());
-	ret = -ENOMEM;
-	if (!win->user)
-		goto put;
-	ret = -EDQUOT;
-	if (!vf_user_charge(win->user, a->size))
-		goto put;
-	if (!vf_domain_charge(dom, a->size)) {
-		vf_user_uncharge(win->user, a->size);
-		goto put;
-	}
-	win->charged = a->size;
-	ret = vf_window_populate(win);
+	ret = vf_window_charge(win, a->size);
+	if (!ret)
+		ret = vf_is_placed(dom) ? vf_placed_alloc(win, a->size) :
+					  vf_window_populate(win);
 	if (ret)
 		goto put;
 
@@ -251,7 +361,7 @@ int vf_window_alloc(struct vf_holder *h, struct vfab_window_alloc *a)
 		a->handle = win->handle;
 		vf_window_announce(h);
 	}
-	mutex_unlock(&dom->lock);
+	vf_domain_unlock(dom);
 put:
 	if (ret)
 		vf_window_put(win);
@@ -286,9 +396,43 @@ void vf_window_unlink(struct vf_window *win)
 	xa_erase(&win->dom->windows, lower_32_bits(win->handle));
 	list_del_init(&win->node);
 	h->nwindows--;
-	h->win_bytes -= win->charged;
+	h->win_bytes -= (u64)win->npages << PAGE_SHIFT;
 	win->owner = NULL;
 	vf_domain_changed(win->dom);
+	if (win->mem.bytes)
+		vf_placed_window_gone(win);
+}
+
+/**
+ * vf_window_withdraw - a window is taken back by its owner, who lives on
+ * @chg: the change being made
+ * @win: its owner's reference is the caller's to drop
+ */
+void vf_window_withdraw(struct vf_change *chg, struct vf_window *win)
+{
+	struct vf_domain *dom = win->dom;
+	struct vf_holder *h = win->owner;
+	struct vf_import *im;
+
+	vf_window_unlink(win);
+	list_for_each_entry(im, &win->imports, win_node) {
+		struct vf_holder *peer = im->holder;
+		struct vf_peer *p = xa_load(&peer->peers, h->rank);
+		struct vf_route route;
+
+		/* Once for each importer, however often it imported */
+		if (peer == h || im->state >= VF_IMPORT_GONE || p->freed == win->handle)
+			continue;
+		p->freed = win->handle;
+		vf_event_stage(chg, peer, VFAB_EVENT_WINDOW_REVOKED, h->rank,
+			       win->handle, VFAB_REASON_FREE);
+		vf_pair_route(dom, peer->rank, h->rank, &route);
+		vf_view_set(peer, h->rank, peer->view->peer[h->rank].state, &route,
+			    false, true);
+		if (dom->eps[h->rank].part)
+			dom->eps[h->rank].part->lossy = true;
+	}
+	vf_window_revoke(chg, win);
 }
 
 int vf_window_free(struct vf_holder *h, struct vfab_window_free *a)
@@ -296,7 +440,6 @@ int vf_window_free(struct vf_holder *h, struct vfab_window_free *a)
 	struct vf_domain *dom = h->dom;
 	struct vf_change chg;
 	struct vf_window *win;
-	struct vf_import *im;
 	int ret;
 
 	ret = vf_holder_lock(h);
@@ -308,27 +451,9 @@ int vf_window_free(struct vf_holder *h, struct vfab_window_free *a)
 		return -ENOENT;
 	}
 	vf_change_begin(&chg, dom, VFAB_REASON_FREE);
-	vf_window_unlink(win);
-	list_for_each_entry(im, &win->imports, win_node) {
-		struct vf_holder *peer = im->holder;
-		struct vf_peer *p = xa_load(&peer->peers, h->rank);
-		struct vf_route route;
-
-		/* Once for each importer, however often it imported */
-		if (peer == h || im->state >= VF_IMPORT_GONE || p->freed == win->handle)
-			continue;
-		p->freed = win->handle;
-		vf_event_stage(&chg, peer, VFAB_EVENT_WINDOW_REVOKED, h->rank,
-			       win->handle, VFAB_REASON_FREE);
-		vf_pair_route(dom, peer->rank, h->rank, &route);
-		vf_view_set(peer, h->rank, peer->view->peer[h->rank].state, &route,
-			    false, true);
-		if (dom->eps[h->rank].part)
-			dom->eps[h->rank].part->lossy = true;
-	}
-	vf_window_revoke(&chg, win);
+	vf_window_withdraw(&chg, win);
 	vf_change_commit(&chg);
-	mutex_unlock(&dom->lock);
+	vf_domain_unlock(dom);
 	vf_window_put(win);
 	return 0;
 }
@@ -358,7 +483,7 @@ static int vf_lookup_once(struct vf_holder *h, struct vfab_lookup *a)
 		a->handle = win->handle;
 		a->size = (u64)win->npages << PAGE_SHIFT;
 		a->access = win->access;
-		a->channel = peer->gate->channel;
+		a->channel = peer->channel;
 		ret = 0;
 		break;
 	}
@@ -413,6 +538,8 @@ int vf_window_init(void)
 	struct file_system_type *type = get_fs_type("tmpfs");
 	char options[] = "huge=within_size";
 
+	/* What was before this module was loaded is named by other nodes, too */
+	atomic_set(&vf_handle_seq, get_random_u32());
 	if (!type)
 		return -ENODEV;
 	vf_tmpfs = vfs_kern_mount(type, SB_KERNMOUNT, type->name, options);

@@ -599,8 +599,12 @@ int vft_domain_create(struct vft_domain *dom, uint32_t world, const struct vft_o
 	memset(dom, 0, sizeof(*dom));
 	dom->world = world;
 	dom->planes = opt->planes ? opt->planes : 2;
-	snprintf(dom->name, sizeof(dom->name), "%.10s.%d.%d.%u", program_invocation_short_name,
-		 (int)main_pid, (int)getpid(), atomic_fetch_add(&number, 1));
+	if (opt->name)
+		snprintf(dom->name, sizeof(dom->name), "%s", opt->name);
+	else
+		snprintf(dom->name, sizeof(dom->name), "%.10s.%d.%d.%u",
+			 program_invocation_short_name, (int)main_pid, (int)getpid(),
+			 atomic_fetch_add(&number, 1));
 	vft_req(&req, vft_nl(), VFAB_CMD_DOMAIN_CREATE, NLM_F_ACK);
 	vft_put_str(&req, VFAB_A_DOMAIN_NAME, dom->name);
 	vft_put_u32(&req, VFAB_A_WORLD, world);
@@ -629,6 +633,10 @@ int vft_domain_create(struct vft_domain *dom, uint32_t world, const struct vft_o
 		vft_put_u32(&req, VFAB_A_NODES, opt->nodes);
 	if (opt->mem_limit)
 		vft_put_u64(&req, VFAB_A_MEM_LIMIT, opt->mem_limit);
+	if (opt->backplane)
+		vft_put_str(&req, VFAB_A_BACKPLANE, opt->backplane);
+	if (opt->place)
+		vft_put(&req, VFAB_A_PLACE, opt->place, world);
 	ret = vft_call(vft_nl(), &req, created, dom);
 	if (ret && !vft_quiet)
 		fprintf(stderr, "# vft: domain %s: %s: %s\n", dom->name, strerror(-ret),
@@ -636,6 +644,26 @@ int vft_domain_create(struct vft_domain *dom, uint32_t world, const struct vft_o
 	if (!ret && !dom->exists)
 		ret = -EBADMSG;
 	return ret;
+}
+
+static void found(const struct vft_msg *msg, void *arg)
+{
+	struct vft_domain *dom = arg;
+
+	created(msg, dom);
+	dom->world = vft_u32(msg, VFAB_A_WORLD);
+	dom->planes = vft_u32(msg, VFAB_A_PLANES);
+}
+
+int vft_domain_find(struct vft_domain *dom, const char *name)
+{
+	struct vft_req req;
+
+	memset(dom, 0, sizeof(*dom));
+	snprintf(dom->name, sizeof(dom->name), "%s", name);
+	vft_req(&req, vft_nl(), VFAB_CMD_DOMAIN_GET, NLM_F_ACK);
+	vft_put_str(&req, VFAB_A_DOMAIN_NAME, name);
+	return vft_call(vft_nl(), &req, found, dom);
 }
 
 int vft_domain_delete(struct vft_domain *dom, bool force)

@@ -178,10 +178,14 @@ struct vft_options {
 	uint32_t switches;
 	uint32_t switch_latency;
 	bool forwarding;
+	const char *name;	/* NULL: one of its own */
+	const char *backplane;	/* NULL: none; @place: by rank */
+	const uint8_t *place;
 };
 
 extern bool vft_quiet;			/* do not say why one could not be created */
 int vft_domain_create(struct vft_domain *dom, uint32_t world, const struct vft_options *opt);
+int vft_domain_find(struct vft_domain *dom, const char *name);
 int vft_domain_delete(struct vft_domain *dom, bool force);
 /*
  * The end of a test: waits until nothing is attached and no window is left,

@@ -25,17 +25,22 @@
  * ENOTCONN     the file is not attached yet
  * EALREADY     the file is attached already
  * EBUSY        the rank is held by another file
- * EAGAIN       ATTACH: the rank is not ready, its fabric state is IN_PROGRESS
+ * EAGAIN       ATTACH: the rank is not ready, its fabric state is IN_PROGRESS;
+ *              ATTACH, WINDOW_ALLOC: this node of a backplane was expelled, and
+ *              another one may not have let go of its memory yet
  * EACCES       ATTACH: the rank is not in this file's partition; else: the rank
  *              is not in this endpoint's partition, or more access is asked for
  *              than the window gives
  * EPERM        the rank is in another channel of this partition
+ * EXDEV        ATTACH: the domain lies on a backplane, and the rank is placed on
+ *              another node
  * ENOENT       no such handle, tag or cookie: unknown, stale or freed
  * EEXIST       the endpoint has a window of this tag already
  * EHOSTUNREACH no route leads to that rank (link, switch, routing table), or
  *              nothing is attached there
  * EDQUOT       a limit of the domain, endpoint or user is reached
- * ENOSPC       the file has used up its mmap cookies for that rank
+ * ENOSPC       the file has used up its mmap cookies for that rank; ATTACH,
+ *              WINDOW_ALLOC: this node's part of the backplane is full
  * ENOMEM       out of memory (of the machine or of the memory cgroup)
  * ETIMEDOUT    the deadline passed
  * EINTR        a signal arrived
@@ -95,7 +100,8 @@ enum vfab_loss {
  * @channel:	of the partition that the file admits to, or VFAB_CHANNEL_NONE
  * @node:	own node, or VFAB_NODE_NONE before ATTACH
  * @nodes:	nodes that the domain models; its ranks are divided evenly among
- *		them, in order
+ *		them, in order. On a backplane: the backplane's, on which ranks are
+ *		placed as its creator said
  * @pad:	0
  */
 struct vfab_info {

@@ -353,13 +353,74 @@ struct vfab_bp_blob {
 	__le64 generation;
 };
 
-/* What the blobs of a domain are, by index; values in them are little-endian */
-#define VFAB_BP_BLOB_LINKS	0	/* struct vfab_link_spec */
-#define VFAB_BP_BLOB_ENTRIES	1	/* struct vfab_entry_spec */
-#define VFAB_BP_BLOB_STATES	2	/* of links and switches */
-#define VFAB_BP_BLOB_MEMBERS	3	/* __le32 partition by rank */
+/*
+ * What the blobs of a domain are, by index; values in them are little-endian.
+ * LINKS never changes in a generation, and says how many links there are. A router
+ * is a switch, by number, and then, where endpoints forward, an endpoint, by rank.
+ */
+#define VFAB_BP_BLOB_LINKS	0	/* struct vfab_link_spec, as built */
+#define VFAB_BP_BLOB_ENTRIES	1	/* struct vfab_bp_entry [router][destination] */
+#define VFAB_BP_BLOB_STATES	2	/* struct vfab_bp_link by link, __u8 up by switch */
+#define VFAB_BP_BLOB_MEMBERS	3	/* __le32 partition by rank, VFAB_BP_MEMBER_* */
+#define VFAB_BP_BLOB_PARTITIONS	4	/* struct vfab_bp_partition, by rising id */
+
+/**
+ * struct vfab_bp_entry - of a routing table
+ * @mask:	bit i: port @base + i is in the set; 0: there is no entry
+ * @base:	number of a port of the router
+ * @pad:	0
+ */
+struct vfab_bp_entry {
+	__le64 mask;
+	__le32 base;
+	__le32 pad;
+};
+
+/* Link admin states */
+#define VFAB_BP_LINK_UP		0
+#define VFAB_BP_LINK_DOWN	1
+#define VFAB_BP_LINK_DRAIN	2	/* works, but no route uses it */
+
+/* What a link is down by, whatever the admin wants */
+#define VFAB_BP_LINK_OUTAGE	(1 << 0)	/* for a moment */
+#define VFAB_BP_LINK_BROKEN	(1 << 1)
+
+/**
+ * struct vfab_bp_link - how a link is
+ * @rate:	as it is, not 0; so are @latency and @width
+ * @admin:	VFAB_BP_LINK_UP to VFAB_BP_LINK_DRAIN
+ * @down:	VFAB_BP_LINK_OUTAGE, VFAB_BP_LINK_BROKEN
+ * @pad:	0
+ */
+struct vfab_bp_link {
+	__le32 rate;
+	__le32 latency;
+	__le16 width;
+	__u8 admin;
+	__u8 down;
+	__le32 pad;
+};
+
+/* In no partition; parked in it */
+#define VFAB_BP_MEMBER_NONE	0xffffffffU
+#define VFAB_BP_MEMBER_PARKED	(1U << 31)
+
+/**
+ * struct vfab_bp_partition - a partition
+ * @id:		0 to 65535
+ * @resiliency:	enum vfabric_resiliency
+ * @name:	as vfab_bp_header.name
+ */
+struct vfab_bp_partition {
+	__le32 id;
+	__le32 resiliency;
+	char name[40];
+};
 
 #define VFAB_BP_NO_NODE		0xff
+
+/* Endpoints pass on what is for others */
+#define VFAB_BP_DOMAIN_FORWARDS	(1 << 0)
 
 enum vfab_bp_domain_state {
 	VFAB_BP_DOMAIN_NONE = 0,
@@ -381,6 +442,13 @@ enum vfab_bp_domain_state {
  * @blob:	VFAB_BP_BLOB_*
  * @place:	by rank: the node that may attach it; VFAB_BP_NO_NODE: none.
  *		From @world on VFAB_BP_NO_NODE. Never changes in a @generation
+ * @flags:	VFAB_BP_DOMAIN_*; this and what follows never changes either
+ * @switch_latency: nanoseconds
+ * @retry_ms:	for how long an access waits for its route to return
+ * @mode:	of the device files, which are root's on all nodes but the owner
+ * @mem_limit:	bytes of windows on each node; 0: none
+ * @partitions:	enum vfabric_partition_mode
+ * @pad:	0
  * @reserved:	0
  *
  * Written by the owner, mirrored by all: topology, link states, tables and
@@ -399,7 +467,14 @@ struct vfab_bp_domain {
 	__le32 format;
 	struct vfab_bp_blob blob[VFAB_BP_BLOBS];
 	__u8 place[VFAB_BP_MAX_WORLD];
-	__u8 reserved[736];
+	__le32 flags;
+	__le32 switch_latency;
+	__le32 retry_ms;
+	__le32 mode;
+	__le64 mem_limit;
+	__le32 partitions;
+	__le32 pad;
+	__u8 reserved[704];
 };
 
 enum vfab_bp_endpoint_state {
@@ -452,7 +527,8 @@ enum vfab_bp_window_state {
  * @endpoint:	index of the endpoint's record
  * @access:	VFAB_ACCESS_READ, or READ | WRITE: the greatest that peers may have
  * @endpoint_generation: of that record
- * @handle:	in the domain; 0 is none
+ * @handle:	in the domain; 0 is none. Bits 24 to 31 are the node's number, so
+ *		that no two nodes give the same
  * @tag:	for LOOKUP; 0: not looked up
  * @offset:	of the region: a multiple of 4096, in this node's data area
  * @size:	a multiple of 4096, not 0
