@@ -19,28 +19,21 @@
  *			but for the memory of a page table
  *   i_mmap_rwsem	by unmap_mapping_range(), under domain->lock
  *   vf_registry	mutex: ids, names and minors; leaf
- *   bd->lock		mutex, of a backplane's carrier: records and memory of this
- *			node; leaf, see backplane_dev.h
  *   holder->lock	spinlock: the tree of imports, the event queue; leaf
  *   holder->wq.lock	spinlock, interrupts off: who waits, armed counts; leaf
  *   vf_users		spinlock: per-user accounting; leaf
  *   bd->lock		mutex, of a backplane; may be taken under domain->lock, see
  *			backplane_dev.h; leaf but for bd->ring_lock
  *
- * Who waits for other kernels (vf_backplane_followed(), vf_backplane_ready()) holds
- * no domain->lock: two nodes that each wait under their own lock would not follow
- * one another's change, and expel one another. The wait comes after the unlock, and
- * before the control call returns.
- *
  * synchronize_srcu(&vf_srcu) runs under domain->lock: a reader of vf_srcu
  * never takes a domain->lock.
  *
  * Other kernels: a change of a domain that lies on a backplane is waited for on
- * all nodes before the call that made it returns (vf_domain_unlock()). It is waited
- * for with no lock held, and never by who follows another node (mirror.c):
- * otherwise two nodes could each wait for what the other one does not come to, until
- * they expel each other. So whatever takes a lock that is held while following
- * (domain->lock, mirror->lock) drops it before it waits.
+ * all nodes before the call that made it returns (vf_domain_unlock()). Who waits
+ * for other kernels (vf_backplane_followed(), vf_backplane_ready()) holds no lock
+ * that is held while following (domain->lock, mirror->lock), and does not follow
+ * another node itself (mirror.c): otherwise two nodes could each wait for what the
+ * other one does not come to, until they expel one another.
  *
  * Lifetimes:
  *
