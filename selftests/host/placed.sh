@@ -6,155 +6,184 @@
 #
 #	make -C tools all tests && make -C selftests && selftests/host/placed.sh
 #	VFABRIC_KERNEL=6.1 selftests/host/placed.sh
+#	selftests/host/placed.sh steps stop         only these parts, see below
 #	VFABRIC_PLACED='-n 10000000 -d 1000000 bells atomics' selftests/host/placed.sh steps
-#	selftests/host/placed.sh steps killed       only these: steps, coll, killed, owner, stopped
 #
-# The steps of selftests/cluster/placed.c in two VMs; an all-reduce over them; then a VM that is killed, as one
-# that has ranks of a domain, and as the one that owns it; and one that is stopped for
-# longer than its timeout, and goes on. Prints TAP.
+# The steps of selftests/cluster/placed.c in two VMs; an all-reduce over them; a module
+# that is loaded anew; a VM that is stopped, and goes on; a hostile node; a VM that is
+# killed, as one that has ranks of a domain, and as the one that owns it. Prints TAP.
 
 set -u
 
 cd "$(dirname "$0")/../.." || exit 2
-tmp=$(mktemp -d)
-PATH=$PWD/build/tools:$PATH
-pids=
-trap 'kill -9 $pids 2>/dev/null; rm -rf "$tmp"' EXIT
 # shellcheck source=selftests/host/lib
 . selftests/host/lib
-placed=build/selftests/cluster/placed
-[ -x "$placed" ] && [ -x build/tools/vfabswitchd ] ||
+# shellcheck source=selftests/host/lib-vms
+. selftests/host/lib-vms
+placed=$PWD/build/selftests/cluster/placed
+node=$PWD/build/tools/test/bpnode
+[ -x "$placed" ] && [ -x "$node" ] ||
 	{ echo "placed.sh: nothing is built: run 'make -C tools all tests; make -C selftests'" >&2; exit 2; }
-limit=${VFABRIC_TEST_TIMEOUT:-400}
+parts=${*:-steps coll rmmod stop hostile killed owner}
+vms_begin
+VFABRIC_PARAMS='backplane_period_ms=200 backplane_timeout_ms=5000'
 
-# wanted PART ARGUMENTS
-wanted() {
-	local part=$1 w
-
-	shift
-	[ $# != 0 ] || return 0
-	for w; do
-		[ "$w" != "$part" ] || return 0
-	done
+part() {
+	case " $parts " in *" $1 "*) return 0 ;; esac
 	return 1
 }
 
-# until_true SECONDS COMMAND...
-until_true() {
-	local end=$((SECONDS + $1))
+ok() {
+	local text=$1
 
 	shift
-	until "$@" >/dev/null 2>&1; do
-		[ "$SECONDS" -lt "$end" ] || return 1
-		sleep 0.2
-	done
+	"$@"
+	result "$text" $? "$tmp/out"
 }
 
-# said FILE: did each step that it went through do well, and to the end?
-said() {
-	grep -q '1\.\.[1-9]' "$1" && ! grep -Eq '(^|: )not ok|Bail out' "$1"
+# begin N COMMAND: in the guest, and do not wait; its output is in $said-N/said
+begin() {
+	on "$1" "cd $PWD; { ( $2 ) 2>&1; echo status \$?; } >\$VFABRIC_OUT/said 2>&1 &"
+}
+said=build/vm-out/$vm_name
+
+# over N SECONDS: what was begun has ended well
+over() {
+	until_true "$2" grep -q '^status' "$said-$1/said"
+	cp "$said-$1/said" "$tmp/out"
+	grep -qx 'status 0' "$tmp/out" && ! grep -Eq '^not ok|^Bail' "$tmp/out"
 }
 
-steps() {
+# both ARGUMENTS: of the program, in both
+both() {
 	local n
 
-	# shellcheck disable=SC2086,SC2016 # words; for the guest
-	scripts/vm cluster 2 --mem 512M --name "placed-$$" --timeout "$limit" -- sh -c \
-		'insmod $VFABRIC_KO || exit 9; '"$placed ${VFABRIC_PLACED:-}"' || exit; rmmod vfabric' \
-		>"$tmp/out" 2>&1
-	result "all steps in both VMs, and the module unloads" $? "$tmp/out"
 	for n in 0 1; do
-		grep "^$n: " "$tmp/out" >"$tmp/$n"
-		said "$tmp/$n"
-		result "by what VM $n says: $(grep -c '^[01]: ok' "$tmp/$n") checks" $? "$tmp/out"
+		begin $n "VFABRIC_NODE=$n VFABRIC_NODES=2 $placed $*"
 	done
 }
 
-# A program that knows nothing of nodes: two of its four ranks in each VM
-coll() {
-	# shellcheck disable=SC2016 # for the guest
-	scripts/vm cluster 2 --mem 512M --name "placed-$$" --timeout "$limit" -- bash -c \
-		'insmod $VFABRIC_KO || exit 9; '"$placed"' make || exit
-		export VFAB_DOMAIN=job VFAB_WORLD_SIZE=4
-		for rank in $((2 * VFABRIC_NODE)) $((2 * VFABRIC_NODE + 1)); do
-			VFAB_RANK=$rank build/tools/vfabperf coll allreduce -e 64K -n 3 -w 1 &
-			pids="$pids $!"
-		done
-		for pid in $pids; do wait $pid || status=1; done
-		exit ${status:-0}' >"$tmp/out" 2>&1
-	result "vfabperf coll allreduce, with ranks in two VMs" $? "$tmp/out"
-	grep -E '^0: +65536 ' "$tmp/out" >"$tmp/0"
-	result "by what it prints: $(head -n 1 "$tmp/0")" $? "$tmp/out"
+# up N
+up() {
+	vm "$1" --mem 512M --backplane "$tmp/cluster" --node "$1"
 }
 
-# guest N WORD: the module and this part of the program, as node N; its output in $tmp/N
-guest() {
-	{
-		# shellcheck disable=SC2016 # for the guest
-		VFABRIC_NODE=$1 VFABRIC_NODES=2 scripts/vm run --mem 512M --timeout "$limit" \
-			--name "placed-$1-$$" --backplane "$tmp/cluster" --node "$1" -- sh -c \
-			'insmod $VFABRIC_KO || exit 9; '"$placed $2" >"$tmp/$1" 2>&1
-		echo "status $?" >>"$tmp/$1"
-	} &
-	pids="$pids $!"
+# live N: do both VMs follow one another?
+live() {
+	until_on "$1" 60 "vfabctl -j backplane show cluster | jq -e '[.[] | select(.view)][$((1 - $1))].view == \"live\"'"
 }
 
-# pair VICTIM: two VMs that have met, and the process of the one that is to suffer
-pair() {
-	rm -f "$tmp"/[01]
-	vfabswitchd --dir "$tmp" --nodes 2 cluster 2>"$tmp/daemon" &
-	daemon=$!
-	pids="$pids $daemon"
-	until_true 30 grep -q serves "$tmp/daemon"
-	guest "$1" victim
-	guest $((1 - $1)) survivor
-	until_true 200 grep -q 'kill it' "$tmp/$((1 - $1))"
-	result "two VMs have met" $? "$tmp/$((1 - $1))"
-	victim=$(vfabswitchd show -j --dir "$tmp" cluster | jq ".[0].node[$1].pid")
-	[ "$(cat "/proc/$victim/comm")" = qemu-system-x86 ] || victim=0
+backplane cluster --nodes 3
+up 0
+up 1
+ok "two VMs are up" vm_up 0
+ok "and find one another" vm_up 1
+
+if part steps; then
+	both "${VFABRIC_PLACED:-}"
+	for n in 0 1; do
+		ok "all steps in VM $n" over $n "${VFABRIC_TEST_TIMEOUT:-400}"
+		echo "# $(grep -c '^ok' "$tmp/out") checks"
+		grep -E 'exact|doorbells across' "$tmp/out" | sed 's/^/# /'
+	done
+	ok "no complaint in VM 0" no_complaints 0
+	ok "nor in VM 1" no_complaints 1
+fi
+
+# A domain "job", whose ranks 0 and 1 are on node 0 and 2 and 3 on node 1
+made() {
+	both make
+	over 0 120 && over 1 60
 }
 
-# over: the daemon and what is left of the VMs
-over() {
-	kill "$daemon" 2>/dev/null
-	# shellcheck disable=SC2086 # a list
-	wait $pids 2>/dev/null
-	pids=
+if part coll; then
+	ok "a domain is made" made
+	ok "and shown where it lies" on 1 'vfabctl domain show job |
+		grep "backplane cluster owner 0 place 0:0-1,1:2-3"'
+	for n in 0 1; do
+		begin $n "export VFAB_DOMAIN=job VFAB_WORLD_SIZE=4
+			for rank in $((2 * n)) $((2 * n + 1)); do
+				VFAB_RANK=\$rank vfabperf coll allreduce -e 64K -n 3 -w 1 & pids=\"\$pids \$!\"
+			done
+			for pid in \$pids; do wait \$pid || exit; done"
+	done
+	ok "vfabperf coll allreduce: two ranks in one VM" over 0 200
+	ok "what it prints" grep -E '^ +65536 ' "$tmp/out"
+	ok "and two in another" over 1 60
+	ok "deleted" on 0 'vfabctl domain delete job'
+fi
+
+if part rmmod; then
+	ok "a domain is made" made
+	begin 1 'VFAB_DOMAIN=job VFAB_RANK=2 exec vfabperf coll -n 1 barrier --timeout 60'
+	on 1 'sleep 1; ! rmmod vfabric'
+	ok "a module whose endpoints are held stays" test $? = 0
+	over 1 100
+	ok "unloaded" on 1 'rmmod vfabric'
+	ok "loaded again" on 1 "insmod \$VFABRIC_KO $VFABRIC_PARAMS"
+	ok "the domain is there" until_on 1 60 'vfabctl domain show job'
+	ok "unloaded by the owner" on 0 'rmmod vfabric'
+	ok "the domain is nowhere" until_on 1 60 '! vfabctl domain show job'
+	ok "loaded again" on 0 "insmod \$VFABRIC_KO $VFABRIC_PARAMS"
+	ok "and live" live 1
+fi
+
+if part stop; then
+	ok "a domain is made" made
+	kill_vm 1 -STOP
+	ok "a VM is stopped: a route is taken away nevertheless" on 0 'vfabctl link set job/ep2 down'
+	ok "its mirror was" on 0 'vfabctl -j backplane show cluster | jq -e "[.[] | select(.view)][1].view == \"lost\""'
+	kill_vm 1 -CONT
+	ok "it goes on, and mirrors the domain anew" until_on 1 60 'vfabctl -j port show job/ep2 |
+		jq -e "all(.[]; .state != \"active\")"'
+	ok "in which it was expelled once" on 1 'vfabctl -j backplane show cluster | jq -e ".[0].fences == 1"'
+	ok "and which it does not change" on 1 'vfabctl link set job/ep2 up 2>&1 | grep "node 0"'
+	ok "deleted" on 0 'vfabctl domain delete job'
+	ok "there, too" until_on 1 60 '! vfabctl domain show job'
+fi
+
+if part hostile; then
+	hostile=${VFABRIC_HOSTILE:-20}
+	for n in 0 1; do
+		begin $n "while [ ! -e /tmp/enough ]; do
+			VFABRIC_NODE=$n VFABRIC_NODES=2 timeout 10 $placed windows bells killed links; done; true"
+	done
+	"$node" "$tmp/cluster/node2" hostile "$hostile" "$$" >"$tmp/hostile"
+	result "a hostile node is served for $hostile s (seed $$)" $? "$tmp/hostile"
+	for n in 0 1; do
+		on $n ': >/tmp/enough'
+		until_true 60 grep -q '^status' "$said-$n/said"
+		ok "VM $n has no complaint" no_complaints $n
+	done
+	ok "both find one another again" live 0
+	# What its owner has; mirrors go with it
+	on 0 'for d in $(vfabctl -j domain show | jq -r ".[].name"); do vfabctl domain delete $d --force; done'
+	ok "what was made is gone" until_on 1 30 'vfabctl -j domain show | jq -e "length == 0"'
+	both windows bells
+	ok "and all is well in VM 0" over 0 200
+	ok "and in VM 1" over 1 60
+fi
+
+# victim N: VM N, with a rank of a domain of VM 0, is killed
+victim() {
+	local other=$((1 - $1))
+
+	begin "$1" "VFABRIC_NODE=$1 VFABRIC_NODES=2 $placed victim"
+	begin $other "VFABRIC_NODE=$other VFABRIC_NODES=2 $placed survivor"
+	until_true 120 grep -q 'kill it' "$said-$other/said"
+	result "both have windows of one another" $? "$said-$other/said"
+	kill_vm "$1" -KILL
+	ok "VM $1 is killed: what follows in the other" over $other 120
+	grep 'ended after' "$tmp/out"
+	ok "no complaint" no_complaints $other
 }
 
-killed() {
-	pair 1
-	kill -9 "$victim"
-	result "the VM of some ranks is killed" $?
-	until_true 200 grep -q '^status 0$' "$tmp/0" && said "$tmp/0"
-	result "the other one loses these ranks, and goes on: $(grep -o 'ended after.*' "$tmp/0")" $? "$tmp/0"
-	over
-}
-
-owner() {
-	pair 0
-	kill -9 "$victim"
-	result "the VM that owns the domain is killed" $?
-	until_true 200 grep -q '^status 0$' "$tmp/1" && said "$tmp/1"
-	result "the domain ends on the other: $(grep -o 'ended after.*' "$tmp/1")" $? "$tmp/1"
-	over
-}
-
-stopped() {
-	pair 1
-	kill -STOP "$victim"
-	result "a VM is stopped" $?
-	until_true 200 grep -q '^status 0$' "$tmp/0" && said "$tmp/0"
-	result "the other one loses its ranks: $(grep -o 'ended after.*' "$tmp/0")" $? "$tmp/0"
-	kill -CONT "$victim"
-	until_true 200 grep -q '^status 0$' "$tmp/1" && said "$tmp/1"
-	result "it goes on, and knows that it was expelled" $? "$tmp/1"
-	over
-}
-
-for part in steps coll killed owner stopped; do
-	! wanted "$part" "$@" || "$part"
-done
-rm -rf build/vm-out/placed-*"$$"*
+if part killed; then
+	victim 1
+	up 1
+	ok "there is another one in its place" vm_up 1
+	ok "which is followed" live 0
+fi
+! part owner || victim 0
 echo "1..$count"
 exit "$failed"

@@ -2,6 +2,7 @@
 /* Domains: create, delete, show, set. */
 #include <stdio.h>
 #include <string.h>
+#include <linux/vfabric_backplane.h>
 #include "topo.h"
 #include "vfabctl.h"
 
@@ -52,6 +53,38 @@ static void out_manager(struct ctx *c, const struct vfab_nl_msg *msg)
 		out_uint(c, "manager_pid", "pid", get(msg, VFAB_A_MANAGER_PID));
 }
 
+/* In the words of --place: 0:0-35,1:36-71 */
+static void place_text(const struct nlattr *a, char *text, size_t len)
+{
+	const uint8_t *place = mnl_attr_get_payload(a);
+	unsigned int i, n = mnl_attr_get_payload_len(a), first;
+	size_t at = 0;
+
+	text[0] = 0;
+	for (first = 0; first < n && at < len; first = i) {
+		for (i = first + 1; i < n && place[i] == place[first]; i++)
+			;
+		if (place[first] == VFAB_BP_NO_NODE)
+			continue;
+		at += snprintf(text + at, len - at, "%s%u:%u", at ? "," : "", place[first], first);
+		if (i - 1 > first && at < len)
+			at += snprintf(text + at, len - at, "-%u", i - 1);
+	}
+}
+
+static void out_placed(struct ctx *c, const struct vfab_nl_msg *msg)
+{
+	char text[VFAB_MAX_WORLD * 12];
+
+	if (!has(msg, VFAB_A_BACKPLANE) || !has(msg, VFAB_A_PLACE))
+		return;
+	place_text(vfab_nl_attr(msg, VFAB_A_PLACE), text, sizeof(text));
+	out_text(c, "\n   ");
+	out_str(c, "backplane", "backplane", get_str(msg, VFAB_A_BACKPLANE));
+	out_uint(c, "owner", "owner", get(msg, VFAB_A_OWNER));
+	out_str(c, "place", "place", text);
+}
+
 int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 {
 	struct ctx *c = ctx;
@@ -87,6 +120,7 @@ int show_domain(const struct vfab_nl_msg *msg, void *ctx)
 	out_bytes(c, "mem_used", "mem-used", get(msg, VFAB_A_MEM_USED));
 	out_limit(c, "mem_limit", "mem-limit", get(msg, VFAB_A_MEM_LIMIT));
 	out_uint(c, "generation", "generation", get(msg, VFAB_A_GENERATION));
+	out_placed(c, msg);
 	out_manager(c, msg);
 	item_end(c);
 	return 0;
