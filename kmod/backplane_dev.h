@@ -38,16 +38,18 @@
 #define VF_BP_NO_PEER		(~0U)
 
 /*
- * What others cause may take 1 / VF_BP_SHARE of one CPU's time, for each of the
- * works and for each interrupt, of which VF_BP_BURST_NS may come at once.
+ * What others cause may take so much of one CPU's time, of which VF_BP_BURST_NS may
+ * come at once. Doorbells get more, as somebody waits for each of them.
  */
-#define VF_BP_SHARE		8
+#define VF_BP_SHARE		8	/* 1/8: each interrupt, look, following each node */
+#define VF_BP_RINGS_SHARE	2	/* 1/2: doorbells */
 #define VF_BP_BURST_NS		(5 * NSEC_PER_MSEC)
 #define VF_BP_IRQ_NS		5000	/* an interrupt is taken to cost so much */
-#define VF_BP_RING_NS		5000	/* a doorbell: somebody wakes */
+#define VF_BP_RING_NS		2000	/* a doorbell: somebody wakes */
 #define VF_BP_RINGS_NS		500000	/* all wake */
 
 struct vf_bp_budget {
+	u32 share;
 	u64 level;			/* spent and not yet earned, ns */
 	u64 at;
 };
@@ -99,6 +101,7 @@ struct vf_bp_other {
 	u32 peer;
 	u32 seq;			/* of follow[node] in the own slot */
 	struct vf_bp_budget budget;
+	unsigned long next;		/* jiffies: not looked at again before */
 	struct delayed_work work;
 };
 

@@ -6,6 +6,7 @@
  */
 #include <linux/slab.h>
 #include "backplane_dev.h"
+#include "vfabric.h"
 
 /* A piece that was handed out, or was given back and is not free yet */
 struct vf_bp_chunk {
@@ -168,7 +169,7 @@ int vf_backplane_ready(struct vf_bp_dev *bd)
  */
 int vf_backplane_alloc(struct vf_bp_dev *bd, u64 bytes, struct vf_bp_mem *mem)
 {
-	struct vf_bp_chunk *c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
+	struct vf_bp_chunk *c = kzalloc(sizeof(*c), VF_GFP_LOCKED);
 	int ret = -ENODEV;
 
 	if (!c)
@@ -185,7 +186,7 @@ int vf_backplane_alloc(struct vf_bp_dev *bd, u64 bytes, struct vf_bp_mem *mem)
 	c->offset = vf_bp_take(bd, bytes);
 	if (!c->offset)
 		goto err;
-	ret = xa_err(xa_store(&bd->chunks, vf_bp_key(c->offset), c, GFP_KERNEL_ACCOUNT));
+	ret = xa_err(xa_store(&bd->chunks, vf_bp_key(c->offset), c, VF_GFP_LOCKED));
 	if (ret) {
 		gen_pool_free(bd->pool, c->offset, bytes);
 		goto err;

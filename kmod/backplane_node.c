@@ -20,19 +20,19 @@
  * @b:	what it is paid of
  * @ns:	what it cost
  *
- * A bucket that one VF_BP_SHARE-th of the time flows out of.
+ * A bucket that one @b->share-th of the time flows out of.
  *
  * Return: for how many jiffies it is not to be done again; 0: it may.
  */
 unsigned long vf_bp_spend(struct vf_bp_budget *b, u64 ns)
 {
-	u64 now = ktime_get_ns(), earned = (now - b->at) / VF_BP_SHARE;
+	u64 now = ktime_get_ns(), earned = (now - b->at) / b->share;
 
 	b->level = (b->level > earned ? b->level - earned : 0) + ns;
 	b->at = now;
 	if (b->level <= VF_BP_BURST_NS)
 		return 0;
-	return min_t(u64, nsecs_to_jiffies((b->level - VF_BP_BURST_NS) * VF_BP_SHARE) + 1, HZ);
+	return min_t(u64, nsecs_to_jiffies((b->level - VF_BP_BURST_NS) * b->share) + 1, HZ);
 }
 
 /* The CPU time of this task, between two calls */
@@ -143,6 +143,15 @@ static void vf_bp_lose(struct vf_bp_other *o, enum vf_bp_why why)
 			       bd->bp.name, o->node, vf_bp_reasons[why]);
 }
 
+/* Look at its records, as soon as it may cost something again */
+static void vf_bp_queue_other(struct vf_bp_other *o)
+{
+	unsigned long now = jiffies;
+
+	queue_delayed_work(o->bd->queue, &o->work,
+			   time_after(o->next, now) ? o->next - now : 0);
+}
+
 static void vf_bp_age(struct vf_bp_other *o, u64 ran_ms)
 {
 	u64 beat = vf_bp_load(&vf_bp_slot(&o->bd->bp, o->node)->beat.beat);
@@ -151,35 +160,37 @@ static void vf_bp_age(struct vf_bp_other *o, u64 ran_ms)
 	o->beat = beat;
 }
 
-static void vf_bp_judge_live(struct vf_bp_other *o, u64 ran_ms)
+/* Has it ended, by what it says itself, and by what vfabswitchd says? */
+static enum vf_bp_why vf_bp_has_ended(struct vf_bp_other *o)
 {
 	struct vf_bp_dev *bd = o->bd;
 	struct vfab_bp_peer peer;
 	struct vfab_bp_node n;
-	u32 state;
 
-	if (vf_bp_closed(bd, o->node, o->incarnation, &peer)) {
-		vf_bp_lose(o, VF_BP_WHY_CLOSED);
-		return;
-	}
 	if (!vf_bp_read_node(&bd->bp, o->node, &n)) {
-		state = le32_to_cpu(n.state);
-		if (le64_to_cpu(n.incarnation) != o->incarnation) {
-			vf_bp_lose(o, VF_BP_WHY_RETURNED);
-			return;
-		}
-		if (state != VFAB_BP_NODE_ACTIVE) {
-			vf_bp_lose(o, state == VFAB_BP_NODE_FENCED ? VF_BP_WHY_FENCED :
-								     VF_BP_WHY_LEFT);
-			return;
-		}
+		if (le64_to_cpu(n.incarnation) != o->incarnation)
+			return VF_BP_WHY_RETURNED;
+		if (le32_to_cpu(n.state) == VFAB_BP_NODE_FENCED)
+			return VF_BP_WHY_FENCED;
+		if (le32_to_cpu(n.state) != VFAB_BP_NODE_ACTIVE)
+			return VF_BP_WHY_LEFT;
 		o->timeout_ms = le32_to_cpu(n.timeout_ms);
 	}
+	return vf_bp_closed(bd, o->node, o->incarnation, &peer) ? VF_BP_WHY_CLOSED :
+								  VF_BP_WHY_NONE;
+}
+
+static void vf_bp_judge_live(struct vf_bp_other *o, u64 ran_ms)
+{
+	enum vf_bp_why why = vf_bp_has_ended(o);
+
 	vf_bp_age(o, ran_ms);
-	if (o->age_ms > o->timeout_ms)
-		vf_bp_lose(o, VF_BP_WHY_SILENT);
-	else if (o->followed != vf_bp_load(&vf_bp_slot(&bd->bp, o->node)->beat.change))
-		queue_delayed_work(bd->queue, &o->work, 0);
+	if (!why && o->age_ms > o->timeout_ms)
+		why = VF_BP_WHY_SILENT;
+	if (why)
+		vf_bp_lose(o, why);
+	else if (o->followed != vf_bp_load(&vf_bp_slot(&o->bd->bp, o->node)->beat.change))
+		vf_bp_queue_other(o);
 }
 
 /*
@@ -198,7 +209,7 @@ static void vf_bp_judge_stranger(struct vf_bp_other *o)
 	struct vfab_bp_node n;
 	u64 incarnation;
 
-	if (o->ending || vf_bp_read_node(&bd->bp, o->node, &n) ||
+	if (o->ending || time_before(jiffies, o->next) || vf_bp_read_node(&bd->bp, o->node, &n) ||
 	    le32_to_cpu(n.state) != VFAB_BP_NODE_ACTIVE)
 		return;
 	incarnation = le64_to_cpu(n.incarnation);
@@ -224,7 +235,8 @@ static void vf_bp_judge_stranger(struct vf_bp_other *o)
 	vf_bp_publish_follow(bd, o);
 	virt_mb();
 	vf_bp_interrupt(bd, o->node, VFAB_BP_VECTOR_CHANGE);
-	mod_delayed_work(bd->queue, &o->work, 0);
+	vf_bp_queue_other(o);
+	queue_delayed_work(bd->queue, &bd->rings, 0);
 	vf_bp_notify(bd, o->node, VFAB_ACT_ATTACHED, -1, -1);
 	dev_info_ratelimited(&bd->pdev->dev, "backplane %s: node %u is there\n", bd->bp.name,
 			     o->node);
@@ -380,13 +392,21 @@ static void vf_bp_look(struct work_struct *work)
 
 /* --- Following one node -------------------------------------------------------------- */
 
+static void vf_bp_paid(struct vf_bp_other *o, const struct vf_bp_meter *from)
+{
+	o->next = jiffies + vf_bp_spend(&o->budget, vf_bp_metered(from));
+}
+
 static void vf_bp_end_other(struct vf_bp_other *o)
 {
 	struct vf_bp_dev *bd = o->bd;
+	struct vf_bp_meter m;
 
 	mutex_unlock(&bd->lock);
+	vf_bp_meter(&m);
 	vf_mirror_lost(bd, o->node);
 	mutex_lock(&bd->lock);
+	vf_bp_paid(o, &m);
 	o->ending = false;
 	mod_delayed_work(bd->queue, &bd->look, 0);
 }
@@ -397,14 +417,13 @@ static void vf_bp_follow(struct vf_bp_other *o)
 	const struct vfab_bp_beat *beat = &vf_bp_slot(&bd->bp, o->node)->beat;
 	u64 incarnation = o->incarnation, change = vf_bp_load(&beat->change);
 	struct vf_bp_meter m;
-	unsigned long pause;
 	int ret;
 
 	mutex_unlock(&bd->lock);
 	vf_bp_meter(&m);
 	ret = vf_mirror_follow(bd, o->node);
-	pause = vf_bp_spend(&o->budget, vf_bp_metered(&m));
 	mutex_lock(&bd->lock);
+	vf_bp_paid(o, &m);
 	if (o->state != VF_BP_OTHER_LIVE || o->incarnation != incarnation)
 		return;
 	if (!ret) {
@@ -412,8 +431,10 @@ static void vf_bp_follow(struct vf_bp_other *o)
 		vf_bp_publish_follow(bd, o);
 		vf_bp_interrupt(bd, o->node, VFAB_BP_VECTOR_CHANGE);
 	}
+	if (ret && !time_after(o->next, jiffies))
+		o->next = jiffies + 1;
 	if (ret || vf_bp_load(&beat->change) != change)
-		queue_delayed_work(bd->queue, &o->work, max(pause, 1UL));
+		vf_bp_queue_other(o);
 }
 
 static void vf_bp_other_work(struct work_struct *work)
@@ -686,6 +707,7 @@ int vf_bp_start(struct vf_bp_dev *bd)
 		bd->other[i].state = VF_BP_OTHER_NONE;
 		bd->other[i].ending = false;
 		bd->other[i].seen = 0;
+		bd->other[i].next = jiffies;
 		bd->other[i].peer = VF_BP_NO_PEER;
 	}
 	vf_bp_slot_clear(bd);
@@ -787,6 +809,8 @@ void vf_bp_node_init(struct vf_bp_dev *bd)
 {
 	u32 i;
 
+	bd->look_budget.share = VF_BP_SHARE;
+	bd->rings_budget.share = VF_BP_RINGS_SHARE;
 	INIT_DELAYED_WORK(&bd->tick, vf_bp_tick);
 	INIT_DELAYED_WORK(&bd->look, vf_bp_look);
 	INIT_DELAYED_WORK(&bd->rings, vf_bp_rings);
@@ -795,6 +819,7 @@ void vf_bp_node_init(struct vf_bp_dev *bd)
 	for (i = 0; i < VFAB_BP_MAX_NODES; i++) {
 		bd->other[i].bd = bd;
 		bd->other[i].node = i;
+		bd->other[i].budget.share = VF_BP_SHARE;
 		INIT_DELAYED_WORK(&bd->other[i].work, vf_bp_other_work);
 	}
 }

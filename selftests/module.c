@@ -314,6 +314,24 @@ static int become_user(uid_t uid)
 	__status = vft_wait_pid(__pid, 20000);					\
 	WIFEXITED(__status) ? WEXITSTATUS(__status) : __status; })
 
+/* Of backplanes: in range, and the timeout at least two periods */
+TEST_F(module, backplane_times)
+{
+	static const char *const bad[] = {
+		"backplane_period_ms=9", "backplane_period_ms=60001",
+		"backplane_period_ms=500 backplane_timeout_ms=999", "backplane_timeout_ms=600001",
+	};
+	size_t i;
+
+	/* Not in a kernel without PCI */
+	if (access("/sys/module/vfabric/parameters/backplane_period_ms", F_OK))
+		return;
+	ASSERT_EQ(0, unload());
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(-EINVAL, load(bad[i]));
+	EXPECT_EQ(0, load("backplane_period_ms=10 backplane_timeout_ms=20"));
+}
+
 /* Bytes of one user in all domains, whoever has the file and wherever it goes */
 TEST_F(module, user_mem_mib)
 {

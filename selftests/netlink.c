@@ -142,6 +142,26 @@ TEST_F(nl, system_is_shown)
 	EXPECT_EQ(true, a.has[VFAB_A_USER_MEM_LIMIT]);
 }
 
+static void count_message(const struct vft_msg *msg, void *arg)
+{
+	++*(unsigned int *)arg;
+}
+
+/* No device, no backplane: selftests/host/backplane.sh has those that are there */
+TEST_F(nl, no_backplane_is_shown)
+{
+	static const int cmds[] = { VFAB_CMD_BACKPLANE_GET, VFAB_CMD_BACKPLANE_NODE_GET };
+	unsigned int count = 0;
+	struct vft_req req;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cmds); i++) {
+		vft_req(&req, vft_nl(), cmds[i], NLM_F_DUMP);
+		ASSERT_EQ(0, vft_call(vft_nl(), &req, count_message, &count));
+	}
+	EXPECT_EQ(0, count);
+}
+
 TEST_F(nl, domain_is_shown)
 {
 	struct vft_req req;
@@ -577,6 +597,16 @@ static const struct refusal refusals[] = {
 	R("attribute of another command", SYSTEM_SET, MALFORMED, BAD(WORLD),
 	  F_U32(NETNS_MODE, 0), F_U32(WORLD, 1)),
 	R("attribute where none is known", SYSTEM_GET, MALFORMED, BAD(WORLD), F_U32(WORLD, 1)),
+
+	R("no backplane named", BACKPLANE_GET, EINVAL, ANY_PLACE),
+	R("unknown backplane", BACKPLANE_GET, ENOENT, BAD(BACKPLANE), F_STR(BACKPLANE, "nobody")),
+	R("backplane's name too long", BACKPLANE_GET, MALFORMED, BAD(BACKPLANE),
+	  F_STR(BACKPLANE, "a23456789012345678901234567890123")),
+	R("node of no backplane", BACKPLANE_NODE_GET, EINVAL, ANY_PLACE, F_U32(NODE, 0)),
+	R("node of an unknown backplane", BACKPLANE_NODE_GET, ENOENT, BAD(BACKPLANE),
+	  F_STR(BACKPLANE, "nobody"), F_U32(NODE, 0)),
+	R("node beyond all", BACKPLANE_NODE_GET, MALFORMED, BAD(NODE),
+	  F_STR(BACKPLANE, "nobody"), F_U32(NODE, 1024)),
 
 	R("no domain named", DOMAIN_GET, EINVAL, ANY_PLACE),
 	R("unknown id", DOMAIN_GET, ENOENT, BAD(DOMAIN), F_U32(DOMAIN, 0x7ffffffe)),

@@ -133,7 +133,7 @@ static void show_event(struct ctx *c, const struct vfab_nl_msg *msg)
 	if (has(msg, VFAB_A_BACKPLANE_STATE))
 		out_str(c, "state", "", WORD(backplane_states, get32(msg, VFAB_A_BACKPLANE_STATE)));
 	if (has(msg, VFAB_A_BACKPLANE_WHY))
-		out_str(c, "lost", "", WORD(backplane_whys, get32(msg, VFAB_A_BACKPLANE_WHY)));
+		out_str(c, "lost", "lost", WORD(backplane_whys, get32(msg, VFAB_A_BACKPLANE_WHY)));
 	if (has(msg, VFAB_A_MEMBERS))
 		out_ranks(c, "members", "members", vfab_nl_attr(msg, VFAB_A_MEMBERS));
 	if (has(msg, VFAB_A_NETNS_MODE))

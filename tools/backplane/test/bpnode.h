@@ -16,7 +16,7 @@ void publish(enum vfab_bp_node_state state);
 void interrupt(u32 peer, u32 vector);
 void interrupt_all(u32 vector);
 
-int live(unsigned int seconds, bool deaf);
+int live(unsigned int seconds, const char *how);
 int hostile(unsigned int seconds, unsigned int seed);
 
 #endif

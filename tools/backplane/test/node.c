@@ -8,7 +8,7 @@
  *	bpnode pci 2 1000 --lost 1		then wait until node 1 has left
  *	bpnode pci 2 1000 --stay		then stay until killed
  *	bpnode /run/vfabric/rack/join live 20	follow the others for 20 s
- *	bpnode /run/vfabric/rack/join deaf 20	but acknowledge nothing
+ *	bpnode /run/vfabric/rack/join deaf 20	the same, but acknowledge nothing: see live.c
  *	bpnode /run/vfabric/rack/join hostile 60 7	do harm for 60 s, from seed 7
  *
  * All meet, each adds COUNT times 1 to a counter in the memory, all meet again,
@@ -325,7 +325,7 @@ static void until_lost(u32 node)
 	fail(1, "node %u is still there", node);
 }
 
-/* @words: live|deaf|hostile SECONDS [SEED] */
+/* live|deaf|expel|duel|hostile SECONDS [SEED] */
 static int play(int words, char **word)
 {
 	unsigned int seconds = strtoul(word[1], NULL, 10);
@@ -335,7 +335,7 @@ static int play(int words, char **word)
 	me.timeout_ms = cpu_to_le32(3000);
 	if (!strcmp(word[0], "hostile"))
 		return hostile(seconds, words > 2 ? strtoul(word[2], NULL, 10) : 1);
-	return live(seconds, !strcmp(word[0], "deaf"));
+	return live(seconds, word[0]);
 }
 
 int main(int argc, char **argv)
@@ -343,7 +343,7 @@ int main(int argc, char **argv)
 	u32 nodes;
 
 	if (argc < 4)
-		fail(2, "say: bpnode pci|SOCKET NODES COUNT [--lost NODE|--stay], or live|deaf|hostile SECONDS");
+		fail(2, "say: bpnode pci|SOCKET NODES COUNT [--lost NODE|--stay], or live|deaf|expel|duel|hostile SECONDS");
 	if (strcmp(argv[1], "pci"))
 		join(argv[1]);
 	else
