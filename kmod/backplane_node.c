@@ -613,10 +613,13 @@ static bool vf_bp_is_still(const struct vf_bp_dev *bd, u64 incarnation)
 	       READ_ONCE(bd->incarnation) == incarnation;
 }
 
+/* Or does nobody need to? That is so of a change of an earlier incarnation, too. */
 static bool vf_bp_followed(struct vf_bp_dev *bd, u64 incarnation, u64 change)
 {
 	u32 i;
 
+	if (change > READ_ONCE(bd->change))
+		return true;
 	for (i = 0; i < bd->bp.nodes && vf_bp_is_still(bd, incarnation); i++)
 		if (vf_bp_owes(bd, i, change))
 			return false;
@@ -664,7 +667,7 @@ int vf_backplane_followed(struct vf_bp_dev *bd, u64 change)
 
 	if (ret < 0)
 		return -EINTR;
-	if (!vf_bp_is_still(bd, incarnation))
+	if (!vf_bp_is_still(bd, incarnation) || change > READ_ONCE(bd->change))
 		return -ENODEV;
 	return ret ? 0 : vf_bp_expel(bd, change);
 }
