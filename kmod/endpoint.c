@@ -67,10 +67,10 @@ static void vf_holder_free(struct kref *ref)
 	if (h->inode)
 		iput(h->inode);
 	put_pid(h->tgid);
+	if (h->gate)
+		vf_gate_put(h->gate);
 	if (h->remote)
 		vf_domain_put(h->dom);
-	else
-		vf_gate_put(h->gate);
 	kfree_rcu(h, rcu);
 }
 
@@ -342,12 +342,13 @@ unlock:
  * vf_holder_attach_remote - an endpoint is attached on another node
  * @dom: under its lock, placed on a backplane
  * @rank: which nobody holds
+ * @gate: of its channel, or NULL
  * @bell: the first page frame of its two doorbell pages
  *
  * Return: who holds it for this kernel, with a reference of the caller's; or NULL.
  */
 struct vf_holder *vf_holder_attach_remote(struct vf_domain *dom, u32 rank,
-					  unsigned long bell)
+					  struct vf_gate *gate, unsigned long bell)
 {
 	struct vf_holder *h = vf_holder_new(dom);
 
@@ -361,6 +362,12 @@ struct vf_holder *vf_holder_attach_remote(struct vf_domain *dom, u32 rank,
 	if (!h->bell) {
 		vf_holder_put(h);
 		return NULL;
+	}
+	if (gate) {
+		kref_get(&gate->ref);
+		h->gate = gate;
+		h->channel = gate->channel;
+		gate->held++;
 	}
 	vf_holder_enter(h);
 	return h;

@@ -260,14 +260,25 @@ static void vf_mirror_drop(struct vf_mirror_node *n)
 			vf_mirror_drop_windows_of(n, i);
 }
 
-/* May a record's endpoint be one of this domain? Under its lock. */
-static bool vf_mirror_fits(struct vf_domain *dom, u32 node, const struct vfab_bp_endpoint *rec)
+/*
+ * May a record's endpoint be one of this domain? Under its lock.
+ * @gate: gets its channel's, or NULL
+ */
+static bool vf_mirror_fits(struct vf_domain *dom, u32 node, const struct vfab_bp_endpoint *rec,
+			   struct vf_gate **gate)
 {
-	u32 rank = le32_to_cpu(rec->rank);
+	u32 rank = le32_to_cpu(rec->rank), channel = le32_to_cpu(rec->channel);
+	struct vf_partition *part;
 
+	*gate = NULL;
+	if (channel != VFAB_CHANNEL_NONE) {
+		part = vf_partition_find(dom, le32_to_cpu(rec->partition));
+		*gate = part ? xa_load(&part->channels, channel) : NULL;
+		if (!*gate)
+			return false;
+	}
 	return !dom->dead && dom->placed->generation == le64_to_cpu(rec->domain_generation) &&
 	       rank < dom->topo.world && vf_placed_node(dom, rank) == node &&
-	       le32_to_cpu(rec->channel) == VFAB_CHANNEL_NONE &&
 	       !rcu_access_pointer(dom->eps[rank].holder);
 }
 
@@ -276,12 +287,13 @@ static bool vf_mirror_enter_endpoint(struct vf_mirror *m, u32 node, struct vf_mi
 {
 	u32 id = le32_to_cpu(ep->rec.domain);
 	struct vf_domain *dom = vf_mirror_find(m, id >> 8, id & 0xff);
+	struct vf_gate *gate;
 
 	if (!dom)
 		return false;
 	mutex_lock(&dom->lock);
-	if (vf_mirror_fits(dom, node, &ep->rec))
-		ep->h = vf_holder_attach_remote(dom, le32_to_cpu(ep->rec.rank),
+	if (vf_mirror_fits(dom, node, &ep->rec, &gate))
+		ep->h = vf_holder_attach_remote(dom, le32_to_cpu(ep->rec.rank), gate,
 						vf_backplane_pfn(m->bd, le64_to_cpu(ep->rec.bell)));
 	vf_placed_unlock_nowait(dom);
 	vf_domain_put(dom);

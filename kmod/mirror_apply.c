@@ -16,7 +16,9 @@ struct vf_blobs {
 	u8 *sw_up;
 	__le32 *member;
 	struct vfab_bp_partition *part;
+	struct vfab_bp_channel *channel;
 	u32 nparts;
+	u32 nchannels;
 };
 
 static bool vf_blob_fits(const struct vf_topo *t, u32 blob, u64 bytes)
@@ -25,6 +27,8 @@ static bool vf_blob_fits(const struct vf_topo *t, u32 blob, u64 bytes)
 
 	if (blob == VFAB_BP_BLOB_PARTITIONS)
 		return bytes <= room && bytes % sizeof(struct vfab_bp_partition) == 0;
+	if (blob == VFAB_BP_BLOB_CHANNELS)
+		return bytes <= room && bytes % sizeof(struct vfab_bp_channel) == 0;
 	return bytes == room;
 }
 
@@ -36,7 +40,7 @@ static int vf_blobs_copy(struct vf_bp_dev *bd, const struct vf_topo *t,
 	size_t total = 0;
 	u32 i;
 
-	for (i = VFAB_BP_BLOB_ENTRIES; i <= VFAB_BP_BLOB_PARTITIONS; i++) {
+	for (i = VFAB_BP_BLOB_ENTRIES; i <= VFAB_BP_BLOB_CHANNELS; i++) {
 		if (!vf_blob_fits(t, i, le64_to_cpu(rec->blob[i].bytes)))
 			return -EBADMSG;
 		total += ALIGN(le64_to_cpu(rec->blob[i].bytes), 8);
@@ -45,11 +49,11 @@ static int vf_blobs_copy(struct vf_bp_dev *bd, const struct vf_topo *t,
 	if (!b->data)
 		return -ENOMEM;
 	at[VFAB_BP_BLOB_ENTRIES] = b->data;
-	for (i = VFAB_BP_BLOB_ENTRIES; i <= VFAB_BP_BLOB_PARTITIONS; i++) {
+	for (i = VFAB_BP_BLOB_ENTRIES; i <= VFAB_BP_BLOB_CHANNELS; i++) {
 		u64 bytes = le64_to_cpu(rec->blob[i].bytes);
 
 		memcpy(at[i], vf_backplane_addr(bd, le64_to_cpu(rec->blob[i].offset)), bytes);
-		if (i < VFAB_BP_BLOB_PARTITIONS)
+		if (i < VFAB_BP_BLOB_CHANNELS)
 			at[i + 1] = at[i] + ALIGN(bytes, 8);
 	}
 	b->entry = at[VFAB_BP_BLOB_ENTRIES];
@@ -57,7 +61,9 @@ static int vf_blobs_copy(struct vf_bp_dev *bd, const struct vf_topo *t,
 	b->sw_up = (u8 *)(b->link + t->nlinks);
 	b->member = at[VFAB_BP_BLOB_MEMBERS];
 	b->part = at[VFAB_BP_BLOB_PARTITIONS];
+	b->channel = at[VFAB_BP_BLOB_CHANNELS];
 	b->nparts = le64_to_cpu(rec->blob[VFAB_BP_BLOB_PARTITIONS].bytes) / sizeof(*b->part);
+	b->nchannels = le64_to_cpu(rec->blob[VFAB_BP_BLOB_CHANNELS].bytes) / sizeof(*b->channel);
 	return 0;
 }
 
@@ -90,6 +96,11 @@ static bool vf_blobs_sane(const struct vf_topo *t, struct vf_blobs *b)
 		    (i && le32_to_cpu(p->id) <= le32_to_cpu(p[-1].id)))
 			return false;
 	}
+	for (i = 0; i < b->nchannels; i++)
+		if (le32_to_cpu(b->channel[i].partition) > VF_MAX_PARTITION ||
+		    le32_to_cpu(b->channel[i].channel) >= VFAB_CHANNELS ||
+		    le32_to_cpu(b->channel[i].mode) & ~0777)
+			return false;
 	return true;
 }
 
@@ -192,6 +203,66 @@ static bool vf_part_listed(const struct vf_blobs *b, u32 id)
 		if (le32_to_cpu(b->part[i].id) == id)
 			return true;
 	return false;
+}
+
+static void vf_apply_channel(struct vf_domain *dom, const struct vfab_bp_channel *c)
+{
+	const struct vf_access access = {
+		.mode = le32_to_cpu(c->mode), .uid = GLOBAL_ROOT_UID, .gid = GLOBAL_ROOT_GID,
+	};
+	struct vf_partition *part = vf_partition_find(dom, le32_to_cpu(c->partition));
+	u32 id = le32_to_cpu(c->channel);
+	struct vf_gate *gate;
+
+	if (!part || xa_load(&part->channels, id))
+		return;
+	gate = vf_channel_create(part, id, &access);
+	if (IS_ERR(gate))
+		pr_warn_ratelimited("vfabric: domain %s: channel %u of partition %u of its owner could not be made here (error %ld)\n",
+				    dom->name, id, part->id, PTR_ERR(gate));
+}
+
+static bool vf_channel_listed(const struct vf_blobs *b, u32 part, u32 id)
+{
+	u32 i;
+
+	for (i = 0; i < b->nchannels; i++)
+		if (le32_to_cpu(b->channel[i].partition) == part &&
+		    le32_to_cpu(b->channel[i].channel) == id)
+			return true;
+	return false;
+}
+
+/* The owner has deleted it: who is in it here ends, as those that were in it there. */
+static void vf_apply_no_channel(struct vf_domain *dom, struct vf_gate *gate)
+{
+	DECLARE_BITMAP(ranks, VF_MAX_WORLD) = { };
+	struct vf_holder *h;
+	u32 i;
+
+	for (i = 0; gate->held && i < dom->topo.world; i++) {
+		h = rcu_dereference_protected(dom->eps[i].holder, lockdep_is_held(&dom->lock));
+		if (h && h->gate == gate)
+			__set_bit(i, ranks);
+	}
+	vf_holders_evict(dom, ranks, VFAB_WHY_ADMIN);
+	vf_channel_delete(gate);
+}
+
+static void vf_apply_channels(struct vf_domain *dom, const struct vf_blobs *b)
+{
+	struct vf_partition *part;
+	struct vf_gate *gate;
+	unsigned long id;
+	u32 i;
+
+	list_for_each_entry(part, &dom->parts, node)
+		xa_for_each(&part->channels, id, gate)
+			if (!vf_channel_listed(b, part->id, id))
+				vf_apply_no_channel(dom, gate);
+	for (i = 0; i < b->nchannels; i++)
+		vf_apply_channel(dom, &b->channel[i]);
+	vf_domain_changed(dom);
 }
 
 /* The id of the partition that a rank is to be in, or VFAB_BP_MEMBER_NONE */
@@ -301,6 +372,7 @@ int vf_mirror_apply(struct vf_bp_dev *bd, const struct vfab_bp_domain *rec,
 		mutex_lock(&dom->lock);
 		if (!dom->dead) {
 			vf_apply_members(dom, &b);
+			vf_apply_channels(dom, &b);
 			vf_apply_topology(dom, &b);
 		}
 		vf_placed_unlock_nowait(dom);

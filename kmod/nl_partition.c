@@ -624,9 +624,9 @@ int vfabric_nl_channel_create_doit(struct sk_buff *skb, struct genl_info *info)
 	part = vf_nl_partition(info, dom);
 	if (IS_ERR(part))
 		ret = PTR_ERR(part);
-	else if (vf_is_placed(dom))
-		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -EOPNOTSUPP,
-				   "a domain on a backplane has no channels: make a partition");
+	else if (vf_is_placed(dom) && dom->nchannels >= VFAB_BP_CHANNELS)
+		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -ENOSPC,
+				   "a domain on a backplane has 2048 channels at most: delete one");
 	else if (!part->gate)
 		ret = vf_nl_refuse(info, VFAB_A_PARTITION, -ENODEV,
 				   "the partition is not active: activate it first");
@@ -641,7 +641,7 @@ int vfabric_nl_channel_create_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = PTR_ERR(gate);
 		goto unlock;
 	}
-	vf_domain_changed(dom);
+	vf_domain_reshaped(dom);
 	n.partition = part->id;
 	n.channel = id;
 	vf_notify(dom, &n);
@@ -674,7 +674,7 @@ int vfabric_nl_channel_delete_doit(struct sk_buff *skb, struct genl_info *info)
 		n.partition = gate->part->id;
 		n.channel = gate->channel;
 		vf_channel_delete(gate);
-		vf_domain_changed(dom);
+		vf_domain_reshaped(dom);
 		vf_notify(dom, &n);
 	}
 	vf_nl_done(info, dom);

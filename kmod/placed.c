@@ -292,7 +292,7 @@ void vf_placed_ring(struct vf_domain *dom, u32 rank, u32 vector)
  * @t: its topology
  * @blob: VFAB_BP_BLOB_*
  *
- * Return: its bytes; of the partitions, the most that there may be.
+ * Return: its bytes; of partitions and channels, the most that there may be.
  */
 size_t vf_placed_blob_bytes(const struct vf_topo *t, u32 blob)
 {
@@ -307,6 +307,8 @@ size_t vf_placed_blob_bytes(const struct vf_topo *t, u32 blob)
 		return t->world * sizeof(__le32);
 	case VFAB_BP_BLOB_PARTITIONS:
 		return VF_MAX_PARTITIONS * sizeof(struct vfab_bp_partition);
+	case VFAB_BP_BLOB_CHANNELS:
+		return VFAB_BP_CHANNELS * sizeof(struct vfab_bp_channel);
 	}
 	return 0;
 }
@@ -397,6 +399,24 @@ static size_t vf_fill_partitions(const struct vf_domain *dom, struct vfab_bp_par
 	return n * sizeof(*to);
 }
 
+/* Return: bytes */
+static size_t vf_fill_channels(const struct vf_domain *dom, struct vfab_bp_channel *to)
+{
+	struct vf_partition *part;
+	struct vf_gate *gate;
+	unsigned long id;
+	size_t n = 0;
+
+	list_for_each_entry(part, &dom->parts, node)
+		xa_for_each(&part->channels, id, gate)
+			to[n++] = (struct vfab_bp_channel){
+				.partition = cpu_to_le32(part->id),
+				.channel = cpu_to_le32(id),
+				.mode = cpu_to_le32(gate->access.mode),
+			};
+	return n * sizeof(*to);
+}
+
 /* Return: how many bytes of its room it is */
 static size_t vf_fill_blob(const struct vf_domain *dom, u32 blob, void *to)
 {
@@ -414,6 +434,8 @@ static size_t vf_fill_blob(const struct vf_domain *dom, u32 blob, void *to)
 		break;
 	case VFAB_BP_BLOB_PARTITIONS:
 		return vf_fill_partitions(dom, to);
+	case VFAB_BP_BLOB_CHANNELS:
+		return vf_fill_channels(dom, to);
 	}
 	return vf_placed_blob_bytes(t, blob);
 }
@@ -427,7 +449,7 @@ static void vf_placed_fill(struct vf_domain *dom, u32 room)
 	u32 blob;
 
 	le64_add_cpu(&rec->changes, 1);
-	for (blob = VFAB_BP_BLOB_ENTRIES; blob <= VFAB_BP_BLOB_PARTITIONS; blob++) {
+	for (blob = VFAB_BP_BLOB_ENTRIES; blob <= VFAB_BP_BLOB_CHANNELS; blob++) {
 		void *to = vf_backplane_addr(dom->placed->bd, offset);
 
 		rec->blob[blob] = (struct vfab_bp_blob){
@@ -545,7 +567,7 @@ int vf_placed_prepare(struct vf_domain *dom, struct netlink_ext_ack *extack)
 	p->pub = kzalloc(sizeof(*p->pub), GFP_KERNEL_ACCOUNT);
 	if (!p->pub)
 		return -ENOMEM;
-	for (i = VFAB_BP_BLOB_ENTRIES; i <= VFAB_BP_BLOB_PARTITIONS; i++)
+	for (i = VFAB_BP_BLOB_ENTRIES; i <= VFAB_BP_BLOB_CHANNELS; i++)
 		room += ALIGN(vf_placed_blob_bytes(&dom->topo, i), 8);
 	if (links)
 		ret = vf_backplane_alloc(p->bd, PAGE_ALIGN(links), &p->pub->links);

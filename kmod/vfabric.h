@@ -422,12 +422,13 @@ enum vf_holder_state {
 
 /*
  * One that is attached on another node of a backplane has no file, no process, no
- * gate, no view and no imports: only windows, and a bell that is not rung here.
+ * view and no imports: only windows, and a bell that is not rung here.
  */
 struct vf_holder {
 	struct kref ref;
 	struct rcu_head rcu;
-	struct vf_gate *gate;		/* the device file that was opened; never changes */
+	/* The device file that was opened; never changes. NULL: remote, in no channel */
+	struct vf_gate *gate;
 	struct vf_domain *dom;		/* gate->part->dom */
 	u32 channel;			/* the gate's */
 	bool remote;			/* on another node; holds a reference to @dom */
@@ -654,7 +655,7 @@ struct vf_holder *vf_holder_create(struct vf_gate *gate);
 void vf_holder_put(struct vf_holder *h);
 int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a);
 struct vf_holder *vf_holder_attach_remote(struct vf_domain *dom, u32 rank,
-					  unsigned long bell);
+					  struct vf_gate *gate, unsigned long bell);
 void vf_holder_kill(struct vf_change *chg, struct vf_holder *h);
 void vf_holder_drain(struct vf_holder *h);
 void vf_holder_end(struct vf_holder *h, u32 reason);

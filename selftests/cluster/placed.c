@@ -186,8 +186,6 @@ static void test_creation_refused(void)
 
 static void test_owner_refused(const struct vft_domain *dom)
 {
-	CHECK(vft_channel_create(dom, 0, 1, 0, 0, 0) == -EOPNOTSUPP && said("no channels"),
-	      "refused: a channel");
 	CHECK(refused(VFAB_CMD_DOMAIN_SET, dom, VFAB_A_RETRY_TIMEOUT, 5) == -EOPNOTSUPP,
 	      "refused: to set what was chosen at creation");
 	CHECK(refused(VFAB_CMD_FAULT_CREATE, dom, VFAB_A_FAULT_KIND, VFAB_FAULT_QUOTA) ==
@@ -205,6 +203,7 @@ static void test_mirror_refused(const struct vft_domain *dom)
 	      "refused on a mirror: a link, and whose it is");
 	CHECK(vft_partition_create(dom, 5, "five", 0, 1) == -EREMOTE,
 	      "refused on a mirror: a partition");
+	CHECK(vft_channel_create(dom, 0, 1, 0, 0, 0) == -EREMOTE, "refused on a mirror: a channel");
 	CHECK(vft_domain_delete(&copy, true) == -EREMOTE, "refused on a mirror: its end");
 	CHECK(vft_route_drop(dom, 0, 1) == -EREMOTE, "refused on a mirror: a route");
 	CHECK(vft_join(dom, 0) == -EXDEV, "refused: a rank that is placed elsewhere");
@@ -679,6 +678,49 @@ static void test_links(void)
 	together();
 }
 
+/* A channel is one on all nodes, and its end as well. */
+static void test_channels(void)
+{
+	static const uint8_t place[] = { 0, 0, 1, 1 };
+	uint64_t handle, cookie;
+	struct vft_domain dom;
+	int fd = -1, none = -1;
+
+	domain(&dom, "channels", 4, place);
+	if (!node)
+		CHECK(!vft_channel_create(&dom, 0, 9, 0, 0, 0), "a channel is made");
+	together();
+	if (node < 2) {
+		vft_until(LATE_MS, (fd = vft_join_channel(&dom, 0, 9, node * 2)) >= 0);
+		none = join(&dom, node * 2 + 1);
+		NEED(fd >= 0 && none >= 0, "one endpoint is in it, one is not");
+		NEED(!vft_alloc(fd, VFT_PAGE, 4, VFT_RW, &handle), "a window");
+		NEED(!vft_lookup(fd, 2 - node * 2, 4, vft_now() + LATE_MS * VFT_MS, &handle),
+		     "the other node's is found");
+		CHECK(!vft_import(fd, handle, VFT_RW, 0, &cookie), "and imported in the channel");
+		CHECK(vft_import(none, handle, VFT_RW, 0, &cookie) == -EPERM, "but not from outside");
+		CHECK(vft_ring(none, 2 - node * 2, 0) == -EPERM, "nor is a doorbell rung");
+	}
+	together();
+	if (!node) {
+		CHECK(vft_channel_delete(&dom, 0, 9, false) == -EBUSY,
+		      "a channel that is held on two nodes is not deleted");
+		CHECK(!vft_channel_delete(&dom, 0, 9, true), "but by force");
+	}
+	together();
+	if (node < 2) {
+		CHECK(vft_alloc(fd, VFT_PAGE, 5, VFT_RW, &handle) == -ENODEV,
+		      "who was in it has ended");
+		CHECK(!vft_alloc(none, VFT_PAGE, 5, VFT_RW, &handle), "and nobody else");
+		close(fd);
+		close(none);
+	}
+	together();
+	if (!node)
+		CHECK(!vft_domain_end(&dom), "the end");
+	together();
+}
+
 /* The end of a domain is the end of it on all nodes. */
 static void test_deleted(void)
 {
@@ -806,6 +848,7 @@ static const struct {
 	{ "atomics", test_atomics, false },
 	{ "killed", test_killed, false },
 	{ "links", test_links, false },
+	{ "channels", test_channels, false },
 	{ "deleted", test_deleted, false },
 	{ "clash", test_clash, false },
 	{ "make", make, true },

@@ -88,6 +88,7 @@
 #define VFAB_BP_ENDPOINTS	1024	/* held on a node, of all domains */
 #define VFAB_BP_WINDOWS		2048	/* of the endpoints held on a node */
 #define VFAB_BP_RINGS		16	/* last doorbells rung, per pair of nodes */
+#define VFAB_BP_CHANNELS	2048	/* of a domain */
 #define VFAB_BP_BLOBS		8	/* of a domain */
 #define VFAB_BP_MAX_WORLD	1024	/* VFAB_MAX_WORLD */
 #define VFAB_BP_TRIES		8	/* to read a record */
@@ -363,6 +364,7 @@ struct vfab_bp_blob {
 #define VFAB_BP_BLOB_STATES	2	/* struct vfab_bp_link by link, __u8 up by switch */
 #define VFAB_BP_BLOB_MEMBERS	3	/* __le32 partition by rank, VFAB_BP_MEMBER_* */
 #define VFAB_BP_BLOB_PARTITIONS	4	/* struct vfab_bp_partition, by rising id */
+#define VFAB_BP_BLOB_CHANNELS	5	/* struct vfab_bp_channel, by rising partition and id */
 
 /**
  * struct vfab_bp_entry - of a routing table
@@ -415,6 +417,20 @@ struct vfab_bp_partition {
 	__le32 id;
 	__le32 resiliency;
 	char name[40];
+};
+
+/**
+ * struct vfab_bp_channel - a channel of a partition
+ * @partition:	its id
+ * @channel:	0 to 2047
+ * @mode:	of its device file, as of the domain's
+ * @pad:	0
+ */
+struct vfab_bp_channel {
+	__le32 partition;
+	__le32 channel;
+	__le32 mode;
+	__le32 pad;
 };
 
 #define VFAB_BP_NO_NODE		0xff
