@@ -102,30 +102,6 @@ struct vf_window *vf_window_kernel(struct vf_holder *h, enum vf_window_kind kind
 }
 
 /**
- * vf_window_placed - memory of this node's part of a backplane
- * @h: of a domain that is placed there
- * @kind: VF_WINDOW_MEMORY or VF_WINDOW_BELL
- * @bytes: a multiple of the page size
- *
- * Return: a window, zeroed, with @vmem set; or -ENOSPC, -ENOMEM, -EINTR.
- */
-static struct vf_window *vf_window_placed(struct vf_holder *h, enum vf_window_kind kind,
-					  u64 bytes)
-{
-	struct vf_window *win = vf_window_new(h, kind, bytes);
-	int ret;
-
-	if (!win)
-		return ERR_PTR(-ENOMEM);
-	ret = vf_placed_alloc(win, bytes);
-	if (ret) {
-		vf_window_put(win);
-		return ERR_PTR(ret);
-	}
-	return win;
-}
-
-/**
  * vf_window_bell - the doorbell pages of an endpoint to be
  * @h: not attached yet
  *
@@ -133,9 +109,19 @@ static struct vf_window *vf_window_placed(struct vf_holder *h, enum vf_window_ki
  */
 struct vf_window *vf_window_bell(struct vf_holder *h)
 {
-	if (vf_is_placed(h->dom))
-		return vf_window_placed(h, VF_WINDOW_BELL, 2 * PAGE_SIZE);
-	return vf_window_kernel(h, VF_WINDOW_BELL, 2 * PAGE_SIZE) ?: ERR_PTR(-ENOMEM);
+	const size_t bytes = 2 * PAGE_SIZE;
+	struct vf_window *win;
+	int ret;
+
+	if (!vf_is_placed(h->dom))
+		return vf_window_kernel(h, VF_WINDOW_BELL, bytes) ?: ERR_PTR(-ENOMEM);
+	win = vf_window_new(h, VF_WINDOW_BELL, bytes);
+	ret = win ? vf_placed_alloc(win, bytes) : -ENOMEM;
+	if (!ret)
+		return win;
+	if (win)
+		vf_window_put(win);
+	return ERR_PTR(ret);
 }
 
 /**
