@@ -11,7 +11,7 @@ _vfabrun() {
 	# Behind the program's name, all is the program's
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-n|--ntasks|--ranks|--domain|--timeout|--grace)
+		-n|--ntasks|--ranks|--domain|--nodes|--node-command|--node-timeout|--timeout|--grace)
 			[ "${COMP_WORDS[i+1]}" != = ] || ((i++))
 			((i++)) ;;
 		-*)	;;
@@ -24,7 +24,7 @@ _vfabrun() {
 	case $prev in
 	--domain)
 		words=$(vfabctl -j domain show 2>/dev/null | tr ',' '\n' | sed -n 's/^"name":"\(.*\)"$/\1/p') ;;
-	-n|--ntasks|--ranks|--timeout|--grace)
+	-n|--ntasks|--ranks|--nodes|--node-command|--node-timeout|--timeout|--grace)
 		return ;;
 	*)
 		if [[ $cur != -* ]]; then
