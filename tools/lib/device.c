@@ -8,12 +8,13 @@
 #include <unistd.h>
 #include "vfab_int.h"
 
-static int device_attach(struct vfab_ep *ep, uint32_t rank)
+static int device_attach(struct vfab_ep *ep, const char *path, uint32_t rank)
 {
 	struct vfab_attach a = { .rank = rank };
 	void *view;
 	int ret;
 
+	(void)path;
 	if (ioctl(ep->fd, VFAB_IOC_ATTACH, &a)) {
 		ret = errno;
 		switch (ret) {

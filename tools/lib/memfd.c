@@ -106,13 +106,14 @@ static int hold_any(struct memfd *m)
 	return vfabi_fail(EHOSTUNREACH, "every rank of %s is held", m->ep->name);
 }
 
-static int memfd_attach(struct vfab_ep *ep, uint32_t rank)
+static int memfd_attach(struct vfab_ep *ep, const char *path, uint32_t rank)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct memfd *m;
 	struct stat s;
 	int ret;
 
+	(void)path;
 	snprintf(ep->name, sizeof(ep->name), "the memfd fabric");
 	if (rank >= ep->info.world && rank != VFAB_RANK_ANY)
 		return vfabi_fail(EINVAL, "rank %u is not one of %s's %u ranks", rank, ep->name,

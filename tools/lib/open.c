@@ -7,13 +7,18 @@
 #include <unistd.h>
 #include "vfab_int.h"
 
-/* "memfd:..." or "memfd"; anything else, or nothing, is of the kernel fabric. */
+/*
+ * "memfd:..." or "memfd", "backplane:..."; anything else, or nothing, is of the kernel
+ * fabric.
+ */
 static const struct vfab_ops *transport(const char **domain)
 {
 	if (!*domain)
 		*domain = getenv("VFAB_DOMAIN");
 	if (*domain && !**domain)
 		*domain = NULL;
+	if (*domain && !strncmp(*domain, "backplane:", 10))
+		return &vfabi_coop;
 	if (!*domain || strncmp(*domain, "memfd", 5) || ((*domain)[5] && (*domain)[5] != ':'))
 		return &vfabi_device;
 	return &vfabi_memfd;
@@ -67,7 +72,7 @@ int vfab_open(struct vfab_ep **out, const char *domain, uint32_t rank)
 	if (ret < 0)
 		goto free;
 	vfabi_wait_init(ep, how);
-	ret = ep->ops->attach(ep, rank);
+	ret = ep->ops->attach(ep, path, rank);
 	if (ret)
 		goto close;
 	ret = vfabi_bells_init(ep);
@@ -95,7 +100,7 @@ void vfab_close(struct vfab_ep *ep)
 		return;
 	for (i = 0; i < sizeof(ep->tombs) / sizeof(ep->tombs[0]); i++)
 		if (ep->tombs[i].mem.addr)
-			munmap(ep->tombs[i].mem.addr, ep->tombs[i].mem.size);
+			vfabi_unmap(ep, &ep->tombs[i].mem);
 	vfabi_counts_unmap(ep);
 	ep->ops->detach(ep);
 	free(ep->bells);

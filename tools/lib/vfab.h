@@ -69,7 +69,8 @@ const char *vfab_strerror(int err);
  * @domain: a number, "dom" and a number, or a name, each of which may be
  *	followed by the number of a partition, ".1" or "/part1", and of a channel
  *	of it, ".1.3" or "/part1/ch3"; or the path of a device file; or
- *	"memfd:FD" or "memfd:PATH", see vfab_memfd_create(). NULL: the
+ *	"memfd:FD" or "memfd:PATH", see vfab_memfd_create();
+ *	"backplane:SOCKET/DOMAIN", see vfab_open(3). NULL: the
  *	environment variable VFAB_DOMAIN, else the only domain there is.
  * @path: receives the path of the device file, or NULL
  * @len: bytes at @path
@@ -130,7 +131,7 @@ void vfab_close(struct vfab_ep *ep);
 /* What the endpoint's file leads to; info.rank is the own rank. */
 const struct vfab_info *vfab_info(const struct vfab_ep *ep);
 
-/* The file, for poll(): POLLIN when vfab_event() has something. -1 on a memfd. */
+/* The file, for poll(): POLLIN when vfab_event() has something. -1 without the module. */
 int vfab_fd(const struct vfab_ep *ep);
 
 /**

@@ -36,10 +36,11 @@ struct vfab_ops {
 	/* As vfab_find(); returns the file. @domain is NULL where nobody named one. */
 	int (*find)(const char *domain, char *path, size_t len, struct vfab_info *info);
 	/*
-	 * Takes the rank, or any; fills @own, @view, @ended, @alive, @armed and
-	 * @name, and @info anew. On failure there is nothing to undo.
+	 * Takes the rank, or any, of the domain that find() gave this @path for;
+	 * fills @own, @view, @ended, @alive, @armed and @name, and @info anew; may
+	 * replace @fd. On failure there is nothing to undo.
 	 */
-	int (*attach)(struct vfab_ep *ep, uint32_t rank);
+	int (*attach)(struct vfab_ep *ep, const char *path, uint32_t rank);
 	/* Undoes attach, and what was mapped by bell; @fd stays open. */
 	void (*detach)(struct vfab_ep *ep);
 	int (*alloc)(struct vfab_ep *ep, struct vfab_window_alloc *a);
@@ -47,6 +48,12 @@ struct vfab_ops {
 	int (*lookup)(struct vfab_ep *ep, struct vfab_lookup *l);
 	/* The cookie is an offset in @fd, to be mapped. */
 	int (*import)(struct vfab_ep *ep, struct vfab_import *i);
+	/*
+	 * An import is mapped at @addr; fails if it is gone meanwhile, and what is there
+	 * is about to be unmapped. NULL: mappings look after themselves.
+	 */
+	int (*mapped)(struct vfab_ep *ep, const struct vfab_import *i, void *addr);
+	void (*unmap)(struct vfab_ep *ep, void *addr);
 	/* Without a sentence */
 	int (*release)(struct vfab_ep *ep, uint64_t handle, uint64_t cookie);
 	/* Maps the doorbells of @rank, see map_bell(); under @lock. */
@@ -69,7 +76,7 @@ struct vfab_ops {
 	void (*watch)(struct vfab_ep *ep);
 };
 
-extern const struct vfab_ops vfabi_device, vfabi_memfd;
+extern const struct vfab_ops vfabi_device, vfabi_memfd, vfabi_coop;
 
 /* find.c: find() of the kernel fabric */
 int vfabi_device_find(const char *domain, char *path, size_t len, struct vfab_info *info);
@@ -132,6 +139,9 @@ void vfabi_wait_init(struct vfab_ep *ep, enum vfabi_wait how);
  */
 int vfabi_sleep(struct vfab_ep *ep, uint32_t vector, uint64_t *count,
 		uint64_t *loss, uint64_t deadline);
+
+/* munmap() of an import */
+void vfabi_unmap(struct vfab_ep *ep, struct vfab_mem *mem);
 
 /* mmap() of a cookie, with huge pages possible; a negative errno or 0. */
 int vfabi_map(int fd, uint64_t cookie, uint64_t size, int prot, void **addr);

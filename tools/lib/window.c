@@ -148,6 +148,11 @@ int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
 	ret = vfabi_map(ep->fd, i.cookie, i.size,
 			PROT_READ | (i.access & VFAB_ACCESS_WRITE ? PROT_WRITE : 0),
 			&addr);
+	if (!ret && ep->ops->mapped) {
+		ret = ep->ops->mapped(ep, &i, addr);
+		if (ret)
+			munmap(addr, i.size);
+	}
 	if (ret) {
 		ep->ops->release(ep, handle, i.cookie);
 		return ret;
@@ -160,6 +165,14 @@ int vfab_import(struct vfab_ep *ep, uint64_t handle, uint32_t access,
 	return 0;
 }
 
+void vfabi_unmap(struct vfab_ep *ep, struct vfab_mem *mem)
+{
+	if (ep->ops->unmap)
+		ep->ops->unmap(ep, mem->addr);
+	munmap(mem->addr, mem->size);
+	mem->addr = NULL;
+}
+
 int vfab_release(struct vfab_ep *ep, struct vfab_mem *mem)
 {
 	int ret;
@@ -167,8 +180,7 @@ int vfab_release(struct vfab_ep *ep, struct vfab_mem *mem)
 	if (!mem->addr)
 		return vfabi_fail(EINVAL, "there is no mapping to release");
 	vfabi_region_del(ep, mem->addr);
-	munmap(mem->addr, mem->size);
-	mem->addr = NULL;
+	vfabi_unmap(ep, mem);
 	ret = ep->ops->release(ep, mem->handle, mem->cookie);
 	if (ret && ret != -ENODEV)
 		return vfabi_fail(-ret, "the import of rank %u's window: %s",

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * A node that owns a domain and attaches nothing: what the module does, for tests of
+ * cooperative nodes that have none. By example:
+ *
+ *	bpowner /run/vfabric/rack/node0 job 1:0,2:1-2	three ranks on two other nodes
+ *
+ * The domain is a crossbar of two planes. Says "ready", and then does what lines on
+ * its standard input say, each answered by "done" when all nodes have followed:
+ *
+ *	link RANK PLANE up|down		a link of a rank's
+ *	entry PLANE RANK up|down	a switch's entry for a rank
+ *	member RANK PARTITION		moves it; -1: into none
+ *	garble				an entry and links that make no sense
+ *	delete				the domain, and ends
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../../lib/coop.h"
+
+#define PLANES	2
+
+static struct coop_node *n;
+static struct vfab_bp_domain dom;
+static uint32_t seq, world;
+static bool down[PLANES][VFAB_MAX_WORLD], dropped[PLANES][VFAB_MAX_WORLD], garbled;
+static uint32_t member[VFAB_MAX_WORLD];
+
+static void *take(uint32_t blob, uint64_t bytes)
+{
+	uint64_t offset, whole = (bytes + COOP_PAGE - 1) & ~(uint64_t)(COOP_PAGE - 1);
+
+	if (coop_take(n, whole, &offset)) {
+		fprintf(stderr, "bpowner: no room\n");
+		exit(2);
+	}
+	dom.blob[blob].offset = cpu_to_le64(offset);
+	dom.blob[blob].bytes = cpu_to_le64(bytes);
+	dom.blob[blob].generation = dom.changes;
+	return (char *)n->bp.base + offset;
+}
+
+/* As of the next change: what was before is still read */
+static void give(uint32_t blob, uint64_t change)
+{
+	uint64_t bytes = le64_to_cpu(dom.blob[blob].bytes);
+
+	if (bytes)
+		coop_give(n, le64_to_cpu(dom.blob[blob].offset),
+			  (bytes + COOP_PAGE - 1) & ~(uint64_t)(COOP_PAGE - 1), change);
+}
+
+static void fill_links(void)
+{
+	struct vfab_link_spec *l = take(VFAB_BP_BLOB_LINKS, world * PLANES * sizeof(*l));
+	uint32_t r, p;
+
+	for (r = 0; r < world; r++)
+		for (p = 0; p < PLANES; p++, l++) {
+			l->node[0] = htole16(r);
+			l->port[0] = htole16(p);
+			l->node[1] = htole16(VFAB_SPEC_SWITCH | p);
+			l->port[1] = htole16(r);
+			l->rate = cpu_to_le32(1000);
+			l->latency = cpu_to_le32(100);
+		}
+}
+
+static void fill_changing(void)
+{
+	struct vfab_bp_entry *e = take(VFAB_BP_BLOB_ENTRIES, PLANES * world * sizeof(*e));
+	struct vfab_bp_link *l = take(VFAB_BP_BLOB_STATES, world * PLANES * sizeof(*l) + PLANES);
+	__le32 *m = take(VFAB_BP_BLOB_MEMBERS, world * sizeof(*m));
+	uint32_t r, p;
+
+	for (p = 0; p < PLANES; p++)
+		for (r = 0; r < world; r++, e++) {
+			e->mask = cpu_to_le64(!dropped[p][r]);
+			e->base = cpu_to_le32(garbled ? 77777 : r);
+		}
+	for (r = 0; r < world; r++)
+		for (p = 0; p < PLANES; p++, l++) {
+			l->rate = cpu_to_le32(garbled ? 0 : 1000);
+			l->latency = cpu_to_le32(100);
+			l->admin = down[p][r] ? VFAB_BP_LINK_DOWN : VFAB_BP_LINK_UP;
+		}
+	memset(l, 1, PLANES);
+	for (r = 0; r < world; r++)
+		m[r] = cpu_to_le32(member[r]);
+}
+
+/* Under the lock; returns when all have followed, or were expelled. */
+static void publish(void)
+{
+	struct vfab_bp_domain old = dom;
+	uint64_t change;
+	uint32_t i;
+
+	dom.changes = cpu_to_le64(le64_to_cpu(dom.changes) + 1);
+	fill_changing();
+	vf_bp_write(&vf_bp_slot(&n->bp, n->self)->domain[0], &dom, sizeof(dom), &seq);
+	change = coop_changed(n, true);
+	for (i = VFAB_BP_BLOB_ENTRIES; i <= VFAB_BP_BLOB_MEMBERS; i++) {
+		struct vfab_bp_blob now = dom.blob[i];
+
+		dom.blob[i] = old.blob[i];
+		give(i, change);
+		dom.blob[i] = now;
+	}
+	coop_followed(n, change);
+}
+
+static void place(char *text)
+{
+	char *word;
+
+	memset(dom.place, VFAB_BP_NO_NODE, sizeof(dom.place));
+	while ((word = strsep(&text, ","))) {
+		unsigned int node, first, last;
+		int got = sscanf(word, "%u:%u-%u", &node, &first, &last);
+
+		if (got < 2 || node >= VFAB_BP_MAX_NODES || first >= VFAB_MAX_WORLD ||
+		    (got == 3 && last >= VFAB_MAX_WORLD)) {
+			fprintf(stderr, "bpowner: place %s\n", word);
+			exit(2);
+		}
+		for (last = got == 3 ? last : first; first <= last; first++) {
+			dom.place[first] = node;
+			world = first + 1 > world ? first + 1 : world;
+		}
+	}
+}
+
+static bool obey(const char *line)
+{
+	struct vfab_bp_domain none = { 0 };
+	unsigned int a, b;
+	char word[8];
+	int part;
+
+	if (sscanf(line, "link %u %u %7s", &a, &b, word) == 3 && a < world && b < PLANES)
+		down[b][a] = !strcmp(word, "down");
+	else if (sscanf(line, "entry %u %u %7s", &a, &b, word) == 3 && a < PLANES && b < world)
+		dropped[a][b] = !strcmp(word, "down");
+	else if (sscanf(line, "member %u %d", &a, &part) == 2 && a < world)
+		member[a] = part;
+	else if (!strncmp(line, "garble", 6))
+		garbled = true;
+	if (strncmp(line, "delete", 6)) {
+		publish();
+		return true;
+	}
+	vf_bp_write(&vf_bp_slot(&n->bp, n->self)->domain[0], &none, sizeof(none), &seq);
+	coop_followed(n, coop_changed(n, true));
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	bool more = true;
+	char line[64];
+
+	if (argc < 4) {
+		fprintf(stderr, "bpowner: say SOCKET NAME PLACE\n");
+		return 2;
+	}
+	if (coop_join(&n, argv[1])) {
+		fprintf(stderr, "bpowner: %s\n", vfab_strerror(0));
+		return 2;
+	}
+	pthread_mutex_lock(&n->lock);
+	dom.state = cpu_to_le32(VFAB_BP_DOMAIN_LIVE);
+	dom.generation = cpu_to_le64(7);
+	memset(dom.uuid, 0x55, sizeof(dom.uuid));
+	snprintf(dom.name, sizeof(dom.name), "%s", argv[2]);
+	place(argv[3]);
+	dom.world = cpu_to_le32(world);
+	dom.planes = cpu_to_le32(PLANES);
+	dom.switches = cpu_to_le32(PLANES);
+	seq = le32_to_cpu(vf_bp_slot(&n->bp, n->self)->domain[0].seq);
+	fill_links();
+	publish();
+	puts("ready");
+	fflush(stdout);
+	while (more) {
+		pthread_mutex_unlock(&n->lock);
+		if (!fgets(line, sizeof(line), stdin))
+			return 0;
+		pthread_mutex_lock(&n->lock);
+		more = obey(line);
+		puts("done");
+		fflush(stdout);
+	}
+	pthread_mutex_unlock(&n->lock);
+	coop_leave(n);
+	return 0;
+}
