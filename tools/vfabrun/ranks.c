@@ -132,6 +132,93 @@ int choose_ranks(uint32_t n, const char *list, const struct vfab_info *info)
 	return 0;
 }
 
+/* A domain on a backplane: by rank the node, and which node this is */
+struct places {
+	char backplane[VFAB_NAME_LEN + 1];
+	uint8_t place[VFAB_MAX_WORLD];
+	uint32_t self;
+};
+
+static int read_places(const struct vfab_nl_msg *msg, void *data)
+{
+	const struct nlattr *place = vfab_nl_attr(msg, VFAB_A_PLACE);
+	struct places *p = data;
+
+	if (!place || mnl_attr_get_payload_len(place) > sizeof(p->place))
+		return 0;
+	memcpy(p->place, mnl_attr_get_payload(place), mnl_attr_get_payload_len(place));
+	snprintf(p->backplane, sizeof(p->backplane), "%s",
+		 vfab_nl_str(vfab_nl_attr(msg, VFAB_A_BACKPLANE)));
+	return 0;
+}
+
+static int read_self(const struct vfab_nl_msg *msg, void *data)
+{
+	struct places *p = data;
+
+	p->self = vfab_nl_uint(vfab_nl_attr(msg, VFAB_A_NODE));
+	return 0;
+}
+
+/* Returns whether the domain lies on a backplane. */
+static bool find_places(const struct vfab_info *info, struct places *p)
+{
+	struct nlmsghdr *req;
+	struct vfab_nl *nl;
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	ret = vfab_nl_open(&nl);
+	if (!ret) {
+		req = vfab_nl_begin(nl, VFAB_CMD_DOMAIN_GET);
+		mnl_attr_put_u32(req, VFAB_A_DOMAIN, info->domain);
+		ret = vfab_nl_do(nl, read_places, p);
+	}
+	if (!ret && *p->backplane) {
+		req = vfab_nl_begin(nl, VFAB_CMD_BACKPLANE_GET);
+		mnl_attr_put_strz(req, VFAB_A_BACKPLANE, p->backplane);
+		ret = vfab_nl_do(nl, read_self, p);
+	}
+	vfab_nl_close(nl);
+	return !ret && *p->backplane;
+}
+
+/* All of the job is started here: is all of it placed here? */
+int check_here(const struct vfab_info *info)
+{
+	struct places p;
+	uint32_t i;
+
+	if (job.memfd || !find_places(info, &p))
+		return 0;
+	for (i = 0; i < job.size; i++)
+		if (p.place[job.rank[i]] != p.self) {
+			say("rank %u is on node %u of %s, and this is node %u: give --nodes, or --ranks",
+			    job.rank[i], p.place[job.rank[i]], p.backplane, p.self);
+			return EXIT_USAGE;
+		}
+	return 0;
+}
+
+static int choose_placed(const struct vfab_info *info, uint32_t *here, uint32_t *count,
+			 uint8_t *node)
+{
+	struct places p;
+	uint32_t i;
+
+	if (job.memfd || !find_places(info, &p)) {
+		say("dom%u is not placed over nodes: say which ranks are where, --nodes HOST=RANKS",
+		    info->domain);
+		return EXIT_USAGE;
+	}
+	*count = 0;
+	for (i = 0; i < job.size; i++)
+		if (p.place[job.rank[i]] == p.self)
+			here[(*count)++] = job.rank[i];
+	memcpy(node, p.place, sizeof(p.place));
+	return 0;
+}
+
 /**
  * choose_here - which of the job's ranks are for this node
  * @index: the node's place among those that vfabrun was given
@@ -145,11 +232,8 @@ int choose_here(const struct vfab_info *info, uint32_t index, const char *list,
 	uint32_t listed[VFAB_MAX_WORLD], n, i, k;
 	int ret;
 
-	if (!list) {
-		say("dom%u is not placed over nodes: say which ranks are where, --nodes HOST=RANKS",
-		    info->domain);
-		return EXIT_USAGE;
-	}
+	if (!list)
+		return choose_placed(info, here, count, node);
 	ret = read_list("--nodes", list, listed, &n);
 	if (ret)
 		return ret;

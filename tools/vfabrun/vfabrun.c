@@ -128,9 +128,17 @@ static int make_memfd(uint32_t n)
 	return 0;
 }
 
+/* Of another transport: what the module says is not of this domain. */
+static bool elsewhere(const char *domain)
+{
+	return domain && (!strncmp(domain, "memfd:", 6) || !strncmp(domain, "backplane:", 10));
+}
+
 int main(int argc, char **argv)
 {
-	enum { RANKS = 256, DOMAIN, MEMFD, NODES, COMMAND, SILENCE, TIMEOUT, GRACE, KEEP, AGENT, HERE };
+	enum {
+		RANKS = 256, DOMAIN, MEMFD, NODES, COMMAND, SILENCE, TIMEOUT, GRACE, KEEP, AGENT, HERE
+	};
 	static const struct option options[] = {
 		{ "ntasks", 1, NULL, 'n' }, { "ranks", 1, NULL, RANKS },
 		{ "domain", 1, NULL, DOMAIN }, { "memfd", 0, NULL, MEMFD },
@@ -188,7 +196,12 @@ int main(int argc, char **argv)
 				return misused(c == GRACE ? "--grace" : c == TIMEOUT ? "--timeout" :
 					       "--node-timeout",
 					       "not a number of seconds above 0, up to 1000000000");
-			*(c == GRACE ? &job.grace : c == TIMEOUT ? &job.timeout : &job.silence) = v;
+			if (c == GRACE)
+				job.grace = v;
+			else if (c == TIMEOUT)
+				job.timeout = v;
+			else
+				job.silence = v;
 			break;
 		case KEEP:
 			job.keep_going = true;
@@ -227,10 +240,12 @@ int main(int argc, char **argv)
 	ret = vfab_find(job.domain, NULL, 0, &info);
 	if (ret)
 		return fail("domain", vfab_strerror(ret));
+	job.memfd |= elsewhere(job.domain ? job.domain : getenv("VFAB_DOMAIN"));
 	ret = choose_ranks(n, list, &info);
 	if (ret)
 		return ret;
 	if (agent)
 		return agent_run(strtoul(agent, NULL, 10), here, &info, argv + optind);
-	return finish(local_run(argv + optind));
+	ret = check_here(&info);
+	return ret ? ret : finish(local_run(argv + optind));
 }

@@ -77,7 +77,7 @@ struct job {
 	uint32_t size;			/* how many, of which @n are the role's */
 	uint32_t world, share;		/* of the domain, and of one of its nodes */
 	const char *domain;
-	bool memfd;
+	bool memfd;			/* or another transport without a module */
 	double timeout, grace;
 	double silence;			/* seconds without a word between nodes */
 	bool keep_going, label, quiet;
@@ -102,6 +102,7 @@ int misused(const char *what, const char *why);
 /* ranks.c */
 int read_list(const char *name, const char *list, uint32_t *ranks, uint32_t *count);
 int choose_ranks(uint32_t n, const char *list, const struct vfab_info *info);
+int check_here(const struct vfab_info *info);
 int choose_here(const struct vfab_info *info, uint32_t index, const char *list,
 		uint32_t *here, uint32_t *count, uint8_t *node);
 
