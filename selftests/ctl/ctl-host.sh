@@ -159,6 +159,35 @@ try "create: a long name" 2 'letter or digit and up to 31 more' \
 	domain create abcdefghijklmnopqrstuvwxyz0123456 --size 8
 try "create: a name that looks like an id" 2 'kept for domain ids' domain create dom7 --size 8
 try "create: a number as a name" 2 'kept for domain ids' domain create 7 --size 8
+placed="domain create --size 8 --backplane rack --place"
+try "create: a backplane without places" 2 '--backplane and --place go together' \
+	domain create --size 8 --backplane rack
+try "create: places without a backplane" 2 '--backplane and --place go together' \
+	domain create --size 8 --place 0:0-3,1:4-7
+try "create: places and modelled nodes" 2 '--nodes goes without --backplane' \
+	domain create --size 8 --backplane rack --place 0:0-3,1:4-7 --nodes 2
+try "create: a backplane's name" 2 'backplane "a/b"' domain create --size 8 --backplane a/b --place 0:0-7
+for bad in '' : 0 0-7 0: 0:,1:0 0:0-7, 0:0-7,1: 0:0-7-8 0:7-0 x:0-7 0:x 0:0-7x 0::0-7 0:0:0-7 -1:0-7 \
+	0:0-3,,4-7 ' 0:0-7' 0:0-3.4-7 ,0:0-7 0:-7 0x0:0-7; do
+	# shellcheck disable=SC2086 # several words
+	try "create: place '$bad'" 2 'is not nodes and their ranks such as' $placed "$bad"
+done
+while read -r bad said; do
+	# shellcheck disable=SC2086 # several words
+	try "create: place '$bad'" 2 "$said" $placed "$bad"
+done <<END
+64:0-7 node 64 is above the limit 63
+18446744073709551616:0-7 node 18446744073709551616 is above the limit 63
+0:0-8 rank 8 is not one of 8: ranks are 0 to 7
+0:0-1024 rank 1024 is above the limit 1023
+0:0-3,1:3-7 has rank 3 twice
+0:0-7,0:7 has rank 7 twice
+0:0-3,1:5-7 puts rank 4 on no node
+0:1-7 puts rank 0 on no node
+0:0-6 puts rank 7 on no node
+END
+# shellcheck disable=SC2086 # several words
+try "create: places that are right" 2 'module not loaded' $placed 1:0-1,4,0:2-3,5,63:7,1:6
 try "set: nothing" 2 'nothing to set' domain set d1
 try "domain wait: state" 2 '"gone" is not ready, managed, attached=N or deleted' domain wait d1 --for gone
 try "wait: number" 2 'endpoints 1025 is above the limit 1024' wait d1 --for attached=1025

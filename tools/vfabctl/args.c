@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <linux/vfabric_backplane.h>
 #include "duration.h"
 #include "vfabctl.h"
 
@@ -392,30 +393,43 @@ bad:
 	      escaped(text));
 }
 
+/**
+ * arg_range - read "5" or "0-3" of a list of ranks
+ * @what: what @text, the whole list, is called
+ * @p: where the range begins; set to what follows it
+ *
+ * Return: false if there is none.
+ */
+bool arg_range(struct ctx *c, const char *what, const char *text, const char **p,
+	       uint64_t *first, uint64_t *last)
+{
+	size_t len = strspn(*p, "0123456789");
+
+	if (!digits(*p, len, 10, first))
+		return false;
+	*p += len;
+	*last = *first;
+	if (**p == '-') {
+		len = strspn(++*p, "0123456789");
+		if (!digits(*p, len, 10, last) || *last < *first)
+			return false;
+		*p += len;
+	}
+	if (*last >= VFAB_MAX_WORLD)
+		usage(c, "%s \"%s\": rank %llu is above the limit %u", what, escaped(text),
+		      (unsigned long long)*last, VFAB_MAX_WORLD - 1);
+	return true;
+}
+
 /* "0-3,8" as a bitmap; a rank may stand there more than once. */
 void arg_ranks(struct ctx *c, const char *what, const char *text,
 	       uint8_t ranks[RANK_BYTES])
 {
 	const char *p = text;
 	uint64_t first, last;
-	size_t len;
 
 	memset(ranks, 0, RANK_BYTES);
-	for (;;) {
-		len = strspn(p, "0123456789");
-		if (!digits(p, len, 10, &first))
-			break;
-		p += len;
-		last = first;
-		if (*p == '-') {
-			len = strspn(++p, "0123456789");
-			if (!digits(p, len, 10, &last) || last < first)
-				break;
-			p += len;
-		}
-		if (last >= VFAB_MAX_WORLD)
-			usage(c, "%s \"%s\": rank %llu is above the limit %u", what,
-			      escaped(text), (unsigned long long)last, VFAB_MAX_WORLD - 1);
+	while (arg_range(c, what, text, &p, &first, &last)) {
 		for (; first <= last; first++)
 			ranks[first / 8] |= 1 << first % 8;
 		if (!*p)
@@ -424,6 +438,46 @@ void arg_ranks(struct ctx *c, const char *what, const char *text,
 			break;
 	}
 	usage(c, "%s \"%s\" is not a list of ranks such as 0-3,8", what, escaped(text));
+}
+
+/**
+ * arg_place - read "0:0-3,8,1:4-7": which node each rank is on
+ * @world: of the domain
+ * @place: receives the node by rank; each rank below @world must have one
+ */
+void arg_place(struct ctx *c, const char *text, uint32_t world, uint8_t place[VFAB_MAX_WORLD])
+{
+	uint64_t node = VFAB_BP_NO_NODE, first, last;
+	const char *p = text;
+
+	memset(place, VFAB_BP_NO_NODE, VFAB_MAX_WORLD);
+	do {
+		size_t len = strspn(p, "0123456789");
+
+		if (p[len] == ':' && digits(p, len, 10, &node)) {
+			if (node >= VFAB_BP_MAX_NODES)
+				usage(c, "place \"%s\": node %.*s is above the limit %u",
+				      escaped(text), (int)len, p, VFAB_BP_MAX_NODES - 1);
+			p += len + 1;
+		}
+		if (node == VFAB_BP_NO_NODE || !arg_range(c, "place", text, &p, &first, &last) ||
+		    (*p && *p != ','))
+			usage(c, "place \"%s\" is not nodes and their ranks such as 0:0-35,1:36-71",
+			      escaped(text));
+		if (last >= world)
+			usage(c, "place \"%s\": rank %llu is not one of %u: ranks are 0 to %u",
+			      escaped(text), (unsigned long long)last, world, world - 1);
+		for (; first <= last; first++) {
+			if (place[first] != VFAB_BP_NO_NODE)
+				usage(c, "place \"%s\" has rank %llu twice", escaped(text),
+				      (unsigned long long)first);
+			place[first] = node;
+		}
+	} while (*p++);
+	for (first = 0; first < world; first++)
+		if (place[first] == VFAB_BP_NO_NODE)
+			usage(c, "place \"%s\" puts rank %llu on no node", escaped(text),
+			      (unsigned long long)first);
 }
 
 static bool valid_name(const char *text)

@@ -36,7 +36,7 @@ _vfabctl_verbs() {
 _vfabctl_options() {
 	case "$1 $2" in
 	"domain create")
-		echo --name --size --profile --topology --set --planes --nodes --partitions --rate --latency --uuid --mode --user --group \
+		echo --name --size --profile --topology --set --planes --nodes --backplane --place --partitions --rate --latency --uuid --mode --user --group \
 			--peer-death --retry-timeout --mem-limit ;;
 	"domain set")		echo --shape --scale --peer-death --retry-timeout --mem-limit ;;
 	"domain delete"|"channel delete"|"partition deactivate") echo --force ;;

@@ -241,10 +241,12 @@ static int create(struct ctx *c, int argc, char **argv)
 	const char *size = NULL, *planes = NULL, *uuid = NULL, *mode = NULL;
 	const char *name = NULL, *user = NULL, *group = NULL, *rate = NULL, *latency = NULL;
 	const char *profile = NULL, *file = NULL, *nodes = NULL, *parts = NULL;
+	const char *backplane = NULL, *place = NULL;
 	int64_t v_size = -1, v_planes = -1, v_mode = -1, v_user = -1, v_group = -1;
 	int64_t v_rate = -1, v_latency = -1, v_nodes = -1, v_parts = -1;
 	struct policy policy = { 0 };
 	struct topo topo = { .world = 0 };
+	uint8_t v_place[VFAB_MAX_WORLD];
 	char *sets[MAX_SETS + 1];
 	const struct opt opts[] = {
 		{ "name", &name, NULL },
@@ -253,6 +255,8 @@ static int create(struct ctx *c, int argc, char **argv)
 		{ "topology", &file, NULL },
 		{ "planes", &planes, NULL },
 		{ "nodes", &nodes, NULL },
+		{ "backplane", &backplane, NULL },
+		{ "place", &place, NULL },
 		{ "partitions", &parts, NULL },
 		{ "uuid", &uuid, NULL },
 		{ "mode", &mode, NULL },
@@ -296,6 +300,12 @@ static int create(struct ctx *c, int argc, char **argv)
 	if (!size && !profile && !file)
 		usage(c, "say how many endpoints, --size 1 to %u, or give --profile or --topology",
 		      VFAB_MAX_WORLD);
+	if (backplane)
+		arg_name(c, "backplane", backplane);
+	if (!backplane != !place)
+		usage(c, "--backplane and --place go together: give --place 0:0-35,1:36-71");
+	if (backplane && nodes)
+		usage(c, "--nodes goes without --backplane: --place says which nodes there are");
 	if (size)
 		v_size = arg_uint(c, "world size", size, 1, VFAB_MAX_WORLD);
 	if (planes)
@@ -319,7 +329,9 @@ static int create(struct ctx *c, int argc, char **argv)
 	policy_check(c, &policy);
 	if (profile || file)
 		load_topology(c, profile, file, sets, size, &topo);
-	if (topo.nodes && !nodes)
+	if (place)
+		arg_place(c, place, topo.world ? topo.world : v_size, v_place);
+	if (topo.nodes && !nodes && !backplane)
 		v_nodes = topo.nodes;
 	if (topo.world && !parts)
 		v_parts = part_mode_of(&topo);
@@ -340,6 +352,10 @@ static int create(struct ctx *c, int argc, char **argv)
 	put_u32(req, VFAB_A_RATE, v_rate);
 	put_u32(req, VFAB_A_LATENCY, v_latency);
 	policy_put(req, &policy);
+	if (backplane) {
+		mnl_attr_put_strz(req, VFAB_A_BACKPLANE, backplane);
+		mnl_attr_put(req, VFAB_A_PLACE, topo.world ? topo.world : v_size, v_place);
+	}
 	if (topo.world) {
 		ret = put_links(c, &topo);
 		topo_free(&topo);
@@ -404,6 +420,9 @@ const struct verb domain_verbs[] = {
 	  "  --planes P           switches, and ports of each endpoint: 1 to 64 (18)\n"
 	  "  --nodes N            nodes that share the endpoints evenly, in order: a divisor\n"
 	  "                       of the size (1)\n"
+	  "  --backplane B        share it with the other VMs of a backplane, see 'vfabctl\n"
+	  "                       backplane show'; goes with --place\n"
+	  "  --place N:RANKS,...  which of them may attach which ranks: 0:0-35,1:36-71\n"
 	  "  --partitions KIND    default: one of all endpoints; none: endpoints are in none\n"
 	  "                       until one is created; per-node: partition k has those of node\n"
 	  "                       k; hgx15: the 15 fixed ones of a board of 8 GPUs, see 'vfabctl\n"

@@ -134,6 +134,10 @@ uint32_t arg_group(struct ctx *c, const char *text);
 void arg_uuid(struct ctx *c, const char *text, uint8_t uuid[16]);
 void arg_ranks(struct ctx *c, const char *what, const char *text,
 	       uint8_t ranks[RANK_BYTES]);
+bool arg_range(struct ctx *c, const char *what, const char *text, const char **p,
+	       uint64_t *first, uint64_t *last);
+void arg_place(struct ctx *c, const char *text, uint32_t world,
+	       uint8_t place[VFAB_MAX_WORLD]);
 void arg_name(struct ctx *c, const char *what, const char *text);
 bool is_domain_id(const char *text, size_t len, uint64_t *id);
 unsigned int arg_word(struct ctx *c, const char *what, const char *text,
