@@ -120,7 +120,8 @@ static void cut(struct op *o, bool one_way)
 	}
 	o->chunk = room & (room < 64 ? ~(size_t)7 : ~(size_t)63);
 	o->chunks = o->len > o->chunk ? (o->len + o->chunk - 1) / o->chunk : 1;
-	if (o->depth == 1 && o->call.kind != VFAB_ALLTOALLV &&
+	o->spread = (o->chunks > 1 ? o->chunk : o->len) * (in_pieces(o->call.kind) ? c->size : 1);
+	if (o->depth == 1 && !o->windows && o->call.kind != VFAB_ALLTOALLV &&
 	    o->len * (in_pieces(o->call.kind) ? c->size : 1) <= COMM_INLINE) {
 		o->inlined = true;
 		o->chunk = o->len;
@@ -328,6 +329,8 @@ int vfab_start(struct vfab_comm *c, const struct vfab_call *call, struct vfab_re
 	op_queue(&r->op);
 	op_poll(c);
 	*req = r;
+	/* Where it fails the communicator is broken, and so the call. */
+	op_tell(c);
 	return 0;
 }
 
@@ -342,6 +345,7 @@ int vfab_test(struct vfab_req *r, int *done)
 		op_look(o);
 		op_poll(o->c);
 	}
+	op_tell(o->c);
 	*done = o->stage == OP_DONE;
 	return *done ? o->result : 0;
 }

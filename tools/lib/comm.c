@@ -7,7 +7,7 @@
 
 /* Of a small group, and of one in which windows add up */
 #define FEW		16
-#define WINDOW_OF_FEW	(UINT64_C(512) << 10)
+#define WINDOW_OF_FEW	(UINT64_C(1) << 20)
 #define WINDOW_BYTES	(UINT64_C(256) << 10)
 #define WINDOW_MAX	(UINT64_C(1) << 30)
 

@@ -22,6 +22,8 @@
  * has passed; that number only grows. To wait is to wait for the steps of
  * others. A rank that has stored step s has done everything that comes before
  * s, reading included, so s is also what says when a slot may be filled again.
+ * A call's first step is stored in its record as well, after that: who waits for
+ * it fetches one line, with what there is to know of the call, and small data.
  */
 #ifndef VFAB_COMM_H
 #define VFAB_COMM_H
@@ -30,7 +32,7 @@
 #include "vfab_int.h"
 
 #define COMM_VECTOR	(VFAB_VECTORS - 1)
-#define COMM_VERSION	3
+#define COMM_VERSION	4
 
 /*
  * How long a rank sleeps, or is woken by rings, without looking at the others.
@@ -55,11 +57,15 @@
 #define COMM_SLOTS	4	/* for data, in turn */
 #define COMM_WORDS	(VFAB_MAX_WORLD / 64)
 
-/* What a rank says of its call, before its first step of it; two take turns. */
+/*
+ * What a rank says of its call, with its first step of it; two take turns. Stored
+ * all at once: others poll the first line, and fetch it whenever it changes.
+ */
 struct record {
+	uint64_t step;		/* as member's: the call's first one is polled here */
 	uint64_t call;		/* digest of the arguments */
-	uint64_t flags;		/* RECORD_* */
-	uint64_t vote;		/* it has imported what the others named */
+	uint32_t flags;		/* RECORD_* */
+	uint32_t vote;		/* it has imported what the others named */
 	uint64_t most;		/* bytes for one rank, of vfab_alltoallv() */
 	union {
 		char data[COMM_INLINE];
@@ -131,6 +137,11 @@ struct peer {
 	struct vfab_mem mem;
 };
 
+/* Places, the own one excepted */
+struct range {
+	uint32_t first, end;
+};
+
 struct op;
 
 struct vfab_comm {
@@ -147,6 +158,10 @@ struct vfab_comm {
 	uint64_t record_free[2];
 	uint64_t chunk;		/* that goes into the next slot */
 	bool moved;		/* some peer's got or put is not 0 */
+	struct record draft;	/* of the current call, until its first step */
+	struct range untold;	/* who may sleep for the last step, see op_tell() */
+	bool far;		/* the others' caches are, see staged.c */
+	uint32_t stores;	/* large ones to them */
 	struct op *head, *tail;	/* calls, of which the first moves */
 	struct op *messages;	/* all of which move */
 	struct rule *rules;	/* see tuning.c */
@@ -191,11 +206,6 @@ uint64_t comm_mix(uint64_t h, uint64_t x);
 
 /* --- engine.c ------------------------------------------------------------------------ */
 
-/* Places, the own one excepted */
-struct range {
-	uint32_t first, end;
-};
-
 struct want {
 	struct range of;
 	uint64_t step;
@@ -239,6 +249,7 @@ struct op {
 	size_t elem;
 	size_t len;		/* @count in bytes */
 	size_t chunk;		/* bytes of @len in a slot */
+	size_t spread;		/* bytes that are stored for others at a time */
 	uint32_t chunks;
 	uint32_t fills;		/* chunks that this rank puts */
 	uint32_t puts;		/* those that go into its slots */
@@ -292,6 +303,12 @@ int op_look(struct op *o);
 /* Who waits for what the caller has just stored is told. */
 int op_wake(struct vfab_comm *c, struct range who);
 
+/*
+ * The same, later: a step's store takes its time to get out, and who does not
+ * sleep has seen it by then. To be called before the library returns or sleeps.
+ */
+int op_tell(struct vfab_comm *c);
+
 /* Before stores that others hear of: where shape is on, they take their time. */
 int op_pace_rings(struct vfab_comm *c, struct range who);
 
@@ -330,8 +347,11 @@ static inline size_t share(uint32_t i, size_t each, size_t len, size_t *from)
 	return len - *from < each ? len - *from : each;
 }
 
-/* Reduce over the group from src[], to @dsts of dst[]. */
-void op_reduce(struct op *o, uint32_t dsts, size_t bytes, bool stream);
+/* What is copied for others to fetch */
+void op_publish(struct op *o, void *to, const void *from, size_t bytes);
+
+/* Reduce over the group from src[], to @dsts of dst[], of which the first @own stay here. */
+void op_reduce(struct op *o, uint32_t own, uint32_t dsts, size_t bytes);
 
 /* Before a call's first step: what its record says of windows. */
 void direct_announce(struct op *o, struct record *r);

@@ -167,6 +167,7 @@ static void through_slots(struct op *o)
 static void through_windows(struct op *o)
 {
 	go_on(o, &algo_direct, 2);
+	o->spread = share_of_each(o->c, o->len);
 	o->puts = 0;
 }
 
@@ -360,7 +361,7 @@ static size_t reduce_for_all(struct op *o)
 {
 	struct vfab_comm *c = o->c;
 	size_t from, at, n, len = share(c->index, share_of_each(c, o->len), o->len, &from);
-	uint32_t i, j, dsts = 0;
+	uint32_t i, j, own = 0, dsts = 0;
 
 	n = slice(o, len, &at);
 	for (i = 0; i < c->size; i++) {
@@ -368,6 +369,7 @@ static size_t reduce_for_all(struct op *o)
 		if (i != c->index)
 			op_got(c, i, n);
 	}
+	/* The own one first */
 	for (j = 0; j < c->size; j++) {
 		i = (c->index + j) % c->size;
 		if (o->call.kind == VFAB_REDUCE && i != o->call.root)
@@ -375,8 +377,10 @@ static size_t reduce_for_all(struct op *o)
 		c->dst[dsts++] = buffer(o, i, 1) + from + at;
 		if (i != c->index)
 			op_put(c, i, n);
+		else
+			own = 1;
 	}
-	op_reduce(o, dsts, n, o->stream);
+	op_reduce(o, own, dsts, n);
 	return len;
 }
 
@@ -393,7 +397,7 @@ static size_t reduce_own(struct op *o)
 			op_got(c, i, n);
 	}
 	c->dst[0] = (char *)o->call.out + at;
-	op_reduce(o, 1, n, o->stream);
+	op_reduce(o, 1, 1, n);
 	return o->len;
 }
 

@@ -6,6 +6,8 @@
  * sleeps has said so, and for whom, in a line of its own; who stores a step
  * looks there, and enters the kernel only if somebody sleeps.
  */
+#include <stddef.h>
+#include <string.h>
 #include "comm.h"
 
 /* How long who waits for a slot sleeps: nobody knows that it does. */
@@ -95,6 +97,14 @@ int op_wake(struct vfab_comm *c, struct range who)
 	return ret;
 }
 
+int op_tell(struct vfab_comm *c)
+{
+	struct range who = c->untold;
+
+	c->untold = none();
+	return who.first < who.end ? op_wake(c, who) : 0;
+}
+
 /* Has anything of what this phase depends on become doubtful? */
 static int believe(struct op *o)
 {
@@ -160,6 +170,14 @@ int op_settle(struct op *o)
 
 /* --- Phases --------------------------------------------------------------------------- */
 
+static uint64_t step_of(const struct op *o, uint32_t i)
+{
+	const struct vfab_comm *c = o->c;
+	const struct member *m = c->peer[i].m;
+
+	return vfabi_load(o->want.step == c->base + 1 ? &m->record[c->calls & 1].step : &m->step);
+}
+
 /* Have all come that the phase waits for? */
 static bool here(struct op *o)
 {
@@ -167,8 +185,7 @@ static bool here(struct op *o)
 	uint32_t n = o->want.of.end - o->want.of.first;
 
 	for (; o->at < n; o->at++) {
-		if (o->who != c->index &&
-		    vfabi_load(&c->peer[o->who].m->step) < o->want.step)
+		if (o->who != c->index && step_of(o, o->who) < o->want.step)
 			return false;
 		if (++o->who == o->want.of.end)
 			o->who = o->want.of.first;
@@ -202,6 +219,19 @@ static void publish(struct vfab_comm *c, uint64_t step)
 	__atomic_store_n(&c->mine->step, step, __ATOMIC_RELEASE);
 }
 
+/* Who sees the record's step sees the member's: comm_check() asks that one. */
+static void publish_record(struct op *o, uint64_t step)
+{
+	struct record *r = &o->c->mine->record[o->c->calls & 1];
+	const size_t line = 64, head = sizeof(r->step);
+
+	memcpy((char *)r + head, (char *)&o->c->draft + head, line - head);
+	if (o->inlined && o->spread > line - offsetof(struct record, data))
+		memcpy((char *)r + line, (char *)&o->c->draft + line, sizeof(*r) - line);
+	publish(o->c, step);
+	__atomic_store_n(&r->step, step, __ATOMIC_RELEASE);
+}
+
 /* The step that all must have passed before this phase fills what it fills */
 static uint64_t must_be_free(const struct op *o)
 {
@@ -218,7 +248,7 @@ static uint64_t must_be_free(const struct op *o)
 static void new_record(struct op *o)
 {
 	struct vfab_comm *c = o->c;
-	struct record *r = &c->mine->record[c->calls & 1];
+	struct record *r = &c->draft;
 
 	r->call = o->digest;
 	r->flags = 0;
@@ -265,7 +295,7 @@ void op_turn(struct op *o, const struct algo *algo, uint32_t phases)
 static int phase_end(struct op *o)
 {
 	struct vfab_comm *c = o->c;
-	bool last = o->phase + 1 == o->phases;
+	bool last = o->phase + 1 == o->phases, first = o->base + o->phase == c->base;
 	struct range heard;
 	int ret;
 
@@ -282,11 +312,17 @@ static int phase_end(struct op *o)
 	if (last && wants_all(o))
 		return 0;
 	heard = o->algo->heard(o);
-	ret = op_pace_rings(c, heard);
+	ret = op_tell(c);
+	if (!ret)
+		ret = op_pace_rings(c, heard);
 	if (ret)
 		return ret;
-	publish(c, o->base + o->phase);
-	return op_wake(c, heard);
+	if (first)
+		publish_record(o, o->base + o->phase);
+	else
+		publish(c, o->base + o->phase);
+	c->untold = heard;
+	return c->spin ? 0 : op_tell(c);
 }
 
 /* One thing, or not: false if it is to wait for others. */
@@ -434,18 +470,32 @@ static bool ready(struct vfab_comm *c, struct op *o)
 	return op_poll(c);
 }
 
-/* Spins, then yields, as long as the policy says. */
-static bool polled(struct vfab_comm *c, struct op *o)
+static bool spun(struct vfab_comm *c, struct op *o)
 {
-	int64_t end = c->spin ? vfabi_now() + c->spin : 0;
 	uint32_t i;
 
+	for (i = 0; i < 64; i++) {
+		if (ready(c, o))
+			return true;
+		vfabi_relax();
+	}
+	return false;
+}
+
+/* Spins, then yields, as long as the policy says. What it returns is seen later. */
+static bool polled(struct vfab_comm *c, struct op *o)
+{
+	int64_t end;
+	uint32_t i;
+
+	if (c->spin && spun(c, o))
+		return true;
+	if (op_tell(c))
+		return true;
+	end = c->spin ? vfabi_now() + c->spin : 0;
 	while (end) {
-		for (i = 0; i < 64; i++) {
-			if (ready(c, o))
-				return true;
-			vfabi_relax();
-		}
+		if (spun(c, o))
+			return true;
 		if (vfabi_now() > end)
 			break;
 	}
@@ -503,10 +553,14 @@ int op_wait(struct op *o)
 {
 	struct vfab_comm *c = o->c;
 
+	int ret;
+
 	for (;;) {
 		op_poll(c);
-		if (o->stage == OP_DONE)
-			return o->result;
+		if (o->stage == OP_DONE) {
+			ret = op_tell(c);
+			return o->result ? o->result : ret;
+		}
 		/* What it returns broke the communicator, and ends the call. */
 		if (!ready(c, o) && !polled(c, o))
 			doze(c, o);

@@ -78,8 +78,8 @@ static int send_piece(struct op *o, size_t n)
 	uint64_t q = c->peer[to].sent++;
 
 	if (n)
-		vfabi_copy((char *)box(c, c->index, to, q),
-			   (const char *)o->call.in + o->progress, n, false);
+		op_publish(o, (char *)box(c, c->index, to, q),
+			   (const char *)o->call.in + o->progress, n);
 	b->call[q & 1] = o->digest;
 	return publish(o, &b->sent, q + 1);
 }

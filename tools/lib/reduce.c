@@ -79,7 +79,7 @@ uint32_t narrow(float x, uint32_t width, uint32_t mant, uint32_t bias, uint32_t 
 struct kernels {
 	void (*fused[VFAB_TYPES][VFAB_OPS])(char *const *dst, uint32_t dsts,
 					    const char *const *src, uint32_t srcs,
-					    size_t bytes, bool stream);
+					    size_t bytes, uint32_t stream);
 	void (*widen[VFAB_TYPES])(float *to, const void *from, size_t n);
 	void (*narrow[VFAB_TYPES])(void *to, const float *from, size_t n);
 	void (*divide[VFAB_TYPES])(void *x, size_t n, uint32_t by);
@@ -159,7 +159,7 @@ static void put_block(const struct vfabi_reduction *r, const void *block, size_t
 	uint32_t d;
 
 	for (d = 0; d < r->dsts; d++)
-		memcpy(r->dst[d] + at, block, len);
+		vfabi_copy(r->dst[d] + at, block, len, d >= r->stream);
 }
 
 static void block_float(const struct kernels *k, const struct vfabi_reduction *r,
@@ -175,7 +175,7 @@ static void block_float(const struct kernels *k, const struct vfabi_reduction *r
 	k->widen[r->type](acc, r->src[0] + at, n);
 	for (i = 1; i < r->srcs; i++) {
 		k->widen[r->type](x, r->src[i] + at, n);
-		k->fused[VFAB_F32][step_of(r->op)](&to, 1, from, 2, n * 4, false);
+		k->fused[VFAB_F32][step_of(r->op)](&to, 1, from, 2, n * 4, 1);
 	}
 	if (r->op == VFAB_AVG)
 		k->divide[VFAB_F32](acc, n, r->srcs);
@@ -194,7 +194,7 @@ static void block_average(const struct kernels *k, const struct vfabi_reduction 
 	memcpy(acc, r->src[0] + at, len);
 	for (i = 1; i < r->srcs; i++) {
 		first[1] = r->src[i] + at;
-		k->fused[r->type][VFAB_SUM](&to, 1, first, 2, len, false);
+		k->fused[r->type][VFAB_SUM](&to, 1, first, 2, len, 1);
 	}
 	k->divide[r->type](acc, len / vfab_type_size(r->type), r->srcs);
 	put_block(r, acc, at, len);
@@ -247,5 +247,5 @@ void vfabi_copy(void *dst, const void *src, size_t len, bool stream)
 	char *to = dst;
 	const char *from = src;
 
-	best()->fused[VFAB_U8][VFAB_OR](&to, 1, &from, 1, len, stream);
+	best()->fused[VFAB_U8][VFAB_OR](&to, 1, &from, 1, len, !stream);
 }

@@ -8,16 +8,17 @@
 
 /**
  * struct vfabi_reduction - elementwise over sources, to each of the destinations
- * @stream: the destinations are not read soon: keep them out of the caches
+ * @stream: destinations from this one on are not read by this CPU soon: they are
+ *	stored past its caches
  *
  * A destination may be one of the sources. Nothing needs to be aligned.
  */
 struct vfabi_reduction {
 	enum vfab_type type;
 	enum vfab_op op;
-	bool stream;
 	uint32_t srcs;		/* at least 1; what VFAB_AVG divides by */
 	uint32_t dsts;
+	uint32_t stream;
 	const char *const *src;
 	char *const *dst;
 };

@@ -11,7 +11,7 @@
  */
 #define FUSED(name, t, expr)							\
 static void NAME(name)(char *const *dst, uint32_t dsts, const char *const *src,	\
-		       uint32_t srcs, size_t bytes, bool stream)		\
+		       uint32_t srcs, size_t bytes, uint32_t stream)		\
 {										\
 	typedef t v __attribute__((vector_size(VBYTES)));			\
 	typedef t u __attribute__((vector_size(VBYTES), aligned(1), may_alias));	\
@@ -32,7 +32,7 @@ static void NAME(name)(char *const *dst, uint32_t dsts, const char *const *src,	
 		for (d = 0; d < dsts; d++) {					\
 			u *to = (u *)(dst[d] + at);				\
 										\
-			if (stream && !((uintptr_t)to % VBYTES)) {		\
+			if (d >= stream && !((uintptr_t)to % VBYTES)) {		\
 				STREAM(to, r0);					\
 				STREAM(to + 1, r1);				\
 				STREAM(to + 2, r2);				\
@@ -57,7 +57,7 @@ static void NAME(name)(char *const *dst, uint32_t dsts, const char *const *src,	
 		for (d = 0; d < dsts; d++)					\
 			memcpy(dst[d] + at, &r, n);				\
 	}									\
-	if (stream)								\
+	if (stream < dsts)							\
 		STREAM_END();							\
 }
 

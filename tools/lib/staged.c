@@ -57,6 +57,57 @@ static struct range staged_heard(const struct op *o)
 	return op_at_root(o) ? none() : one_of(o->call.root);
 }
 
+/* --- Stores ---------------------------------------------------------------------------- */
+
+/*
+ * What goes to others may be stored through the caches, or past them. Others have
+ * the lines from the last time. To get one back before it is written takes some
+ * 30 ns if it is in a cache that is far away, and then the way past is 8 times
+ * as fast. Near, it is faster for SOME bytes, up to LARGE ones at a time:
+ * with fewer, the way to memory and back costs more; with more, the lines have
+ * left the other's own cache in the meantime. Far or near is not known in a
+ * virtual machine, and changes: stores are timed. Among ranks that share a CPU
+ * nothing is far.
+ */
+#define SMALL	(4 << 10)
+#define SOME	(8 << 10)
+#define LARGE	(128 << 10)
+#define FAR_NS	7		/* for each line read or written */
+#define TIMED	16		/* of so many stores one, of large calls all */
+#define RETRY	256		/* stores past the caches until one is tried through them */
+
+static bool past_caches(const struct op *o, size_t bytes)
+{
+	struct vfab_comm *c = o->c;
+
+	if (bytes < SMALL || c->crowded)
+		return false;
+	c->stores++;
+	if (bytes >= SOME && o->spread <= LARGE)
+		return true;
+	return c->far && c->stores % RETRY;
+}
+
+static int64_t timed(const struct op *o, size_t bytes)
+{
+	return bytes >= SMALL && (o->spread > LARGE || !(o->c->stores % TIMED)) ? vfabi_now() : 0;
+}
+
+static void judge(struct vfab_comm *c, uint64_t lines, int64_t ns)
+{
+	c->far = ns > (int64_t)(lines * FAR_NS);
+}
+
+void op_publish(struct op *o, void *to, const void *from, size_t bytes)
+{
+	bool past = past_caches(o, bytes);
+	int64_t began = past ? 0 : timed(o, bytes);
+
+	vfabi_copy(to, from, bytes, past);
+	if (began)
+		judge(o->c, bytes / 64 * 2, vfabi_now() - began);
+}
+
 /* --- Chunks ---------------------------------------------------------------------------- */
 
 static const char *slot(const struct op *o, uint32_t i, uint32_t chunk)
@@ -68,10 +119,10 @@ static const char *slot(const struct op *o, uint32_t i, uint32_t chunk)
 	return c->peer[i].slots + (o->first + chunk) % COMM_SLOTS * c->slot_bytes;
 }
 
-/* One's own is written as well. */
+/* One's own is written. */
 static char *own_slot(const struct op *o, uint32_t chunk)
 {
-	return (char *)slot(o, o->c->index, chunk);
+	return o->inlined ? o->c->draft.data : (char *)slot(o, o->c->index, chunk);
 }
 
 /* Of @len bytes, those that chunk @k has */
@@ -114,10 +165,10 @@ static void put_shares(struct op *o, uint32_t k)
 
 	len = share(c->index, each, n, &at);
 	if (at)
-		vfabi_copy(to, in, at, false);
+		op_publish(o, to, in, at);
 	at += len;
 	if (at < n)
-		vfabi_copy(to + at, in + at, n - at, false);
+		op_publish(o, to + at, in + at, n - at);
 }
 
 /*
@@ -149,7 +200,7 @@ static void put_pieces(struct op *o, uint32_t k)
 		to = own_slot(o, k) + piece_at(o, i);
 		memcpy(to, &all, head(o));
 		if (n)
-			vfabi_copy(to + head(o), (const char *)o->call.in + at + from, n, false);
+			op_publish(o, to + head(o), (const char *)o->call.in + at + from, n);
 	}
 }
 
@@ -207,18 +258,29 @@ static void put(struct op *o, uint32_t k)
 	}
 	n = part(o, o->len, k, &from);
 	if (n)
-		vfabi_copy(own_slot(o, k), (const char *)o->call.in + from, n, false);
+		op_publish(o, own_slot(o, k), (const char *)o->call.in + from, n);
 }
 
-void op_reduce(struct op *o, uint32_t dsts, size_t bytes, bool stream)
+void op_reduce(struct op *o, uint32_t own, uint32_t dsts, size_t bytes)
 {
+	struct vfab_comm *c = o->c;
 	struct vfabi_reduction r = {
-		.type = o->call.type, .op = o->call.op, .stream = stream,
-		.srcs = o->c->size, .dsts = dsts, .src = o->c->src, .dst = o->c->dst,
+		.type = o->call.type, .op = o->call.op, .src = c->src, .dst = c->dst,
+		.srcs = c->size, .dsts = dsts, .stream = dsts,
 	};
+	int64_t began = 0;
 
-	if (bytes)
-		vfabi_reduce(&r, bytes / o->elem);
+	if (!bytes)
+		return;
+	if (o->stream)
+		r.stream = 0;
+	else if (own < dsts && past_caches(o, bytes))
+		r.stream = own;
+	else if (own < dsts)
+		began = timed(o, bytes);
+	vfabi_reduce(&r, bytes / o->elem);
+	if (began)
+		judge(c, bytes / 64 * (r.srcs + dsts), vfabi_now() - began);
 }
 
 /*
@@ -245,15 +307,16 @@ static void reduce_share(struct op *o, uint32_t k)
 {
 	struct vfab_comm *c = o->c;
 	size_t from, n = part(o, o->len, k, &from), each = share_of_each(c, n), at;
-	uint32_t dsts = 0;
+	uint32_t own, dsts = 0;
 
 	n = share(c->index, each, n, &at);
 	sources(o, k, at, (const char *)o->call.in + from + at, n);
 	if (o->call.kind == VFAB_ALLREDUCE || op_at_root(o))
 		c->dst[dsts++] = (char *)o->call.out + from + at;
+	own = dsts;
 	if (o->call.kind == VFAB_ALLREDUCE || !op_at_root(o))
 		c->dst[dsts++] = own_slot(o, k) + at;
-	op_reduce(o, dsts, n, false);
+	op_reduce(o, own, dsts, n);
 }
 
 static void get_shares(struct op *o, uint32_t k)
@@ -281,7 +344,7 @@ static void get_reduced(struct op *o, uint32_t k)
 	}
 	sources(o, k, at, (const char *)o->call.in + own, n);
 	o->c->dst[0] = (char *)o->call.out + from;
-	op_reduce(o, 1, n, o->stream);
+	op_reduce(o, 1, 1, n);
 }
 
 static void get_from(struct op *o, uint32_t k, uint32_t i, size_t in_slot, size_t out,
@@ -393,7 +456,7 @@ static int staged_work(struct op *o)
 			return ret;
 	}
 	/* Who is going to be read in its window puts nothing into its slot. */
-	held = !p && o->windows && !(o->c->mine->record[o->c->calls & 1].flags & RECORD_STAGED);
+	held = !p && o->windows && !(o->c->draft.flags & RECORD_STAGED);
 	if (p < o->fills && !held)
 		put(o, p);
 	if (o->depth == 2 && p && p <= o->chunks)
@@ -434,7 +497,7 @@ static int star_work(struct op *o)
 		sources(o, 0, 0, o->call.in, o->len);
 		c->dst[0] = o->call.out;
 		c->dst[1] = own_slot(o, 1);
-		op_reduce(o, 2, o->len, false);
+		op_reduce(o, 1, 2, o->len);
 	}
 	if (o->phase < 2)
 		return 0;
