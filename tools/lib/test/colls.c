@@ -840,11 +840,57 @@ static void crowd_1024(uint32_t rank)
 	crowd(rank, 1024);
 }
 
+/*
+ * Who sleeps in a call is told of the others' steps, also by one that then stays
+ * away: the least of some times is far from the slice that a sleep lasts.
+ */
+static void told(uint32_t rank)
+{
+	struct vfab_ep *ep = attach(rank);
+	const uint32_t ranks[] = { 0, 1 };
+	double start, least[2] = { 1, 1 };
+	uint64_t x = 1;
+	struct vfab_call call = { .kind = VFAB_BROADCAST, .in = &x, .out = &x, .count = 1,
+				  .type = VFAB_U64 };
+	struct vfab_comm *c;
+	struct vfab_req *r;
+	uint32_t i;
+
+	EQUAL(vfab_comm_create(ep, ranks, 2, TAG, LONG, &c), 0);
+	if (rank)
+		board[1] = getpid();
+	for (i = 0; i < 10; i++) {
+		sync_ranks(2, rank, 2 * i + 1);
+		if (rank) {
+			board[2] = i + 1;
+			EQUAL(vfab_broadcast(c, &x, &x, 1, VFAB_U64, 0), 0);
+			start = *(volatile double *)&board[4];
+			least[i % 2] = now() - start < least[i % 2] ? now() - start : least[i % 2];
+		} else {
+			board_wait(2, i + 1);
+			await_sleep(board[1]);
+			*(volatile double *)&board[4] = now();
+			if (i % 2) {
+				EQUAL(vfab_start(c, &call, &r), 0);
+				usleep(300000);
+				EQUAL(vfab_finish(r), 0);
+			} else {
+				EQUAL(vfab_broadcast(c, &x, &x, 1, VFAB_U64, 0), 0);
+			}
+		}
+		sync_ranks(2, rank, 2 * i + 2);
+	}
+	CHECK(!rank || (least[0] < .1 && least[1] < .1));
+	vfab_comm_destroy(c);
+	vfab_close(ep);
+}
+
 const struct test engine_tests[] = {
 	{ "colls_types", RANKS, all_types, 0 },
 	{ "colls_counts", RANKS, all_counts, 0 },
 	{ "colls_overlapping", RANKS, overlapping, 0 },
 	{ "colls_mistaken", 4, mistaken, 0 },
+	{ "colls_told", 2, told, 0 },
 	{ "comm_split", RANKS, split, 0 },
 	{ "comm_shrink", RANKS, shrink, 2 },
 	{ "chaos_0", 4, chaos_0, 1 },

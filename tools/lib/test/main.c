@@ -66,6 +66,22 @@ void board_wait(uint32_t i, uint32_t value)
 	}
 }
 
+void await_sleep(pid_t pid)
+{
+	double end = now() + 30;
+	char path[32], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (state != 'S') {
+		CHECK(now() < end);
+		usleep(1000);
+		f = fopen(path, "r");
+		CHECK(f && fscanf(f, "%*d %*s %c", &state) == 1);
+		fclose(f);
+	}
+}
+
 void sync_ranks(uint32_t ranks, uint32_t rank, uint32_t n)
 {
 	uint32_t i;

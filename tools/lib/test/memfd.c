@@ -234,22 +234,6 @@ static void death(uint32_t rank)
 	vfab_close(ep);
 }
 
-static void await_sleep(pid_t pid)
-{
-	double end = now() + 30;
-	char path[32], state = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	while (state != 'S') {
-		CHECK(now() < end);
-		usleep(1000);
-		f = fopen(path, "r");
-		CHECK(f && fscanf(f, "%*d %*s %c", &state) == 1);
-		fclose(f);
-	}
-}
-
 /* Whoever sleeps is woken by a loss: its nap would last a quarter of a second. */
 static void woken(uint32_t rank)
 {
