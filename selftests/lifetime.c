@@ -459,39 +459,6 @@ TEST_F(life, exit_of_the_attaching_thread)
 	leave(self);
 }
 
-static void send_fd(int sock, int fd)
-{
-	char control[CMSG_SPACE(sizeof(int))] = { }, byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	if (sendmsg(sock, &msg, 0) != 1)
-		_exit(1);
-}
-
-static int recv_fd(int sock)
-{
-	char control[CMSG_SPACE(sizeof(int))] = { }, byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
-	};
-	int fd = -1;
-
-	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&msg))
-		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
-	return fd;
-}
-
 /* The file is passed on to a process that is no relative. */
 TEST_F(life, file_passed_over_a_socket)
 {
@@ -503,14 +470,14 @@ TEST_F(life, file_passed_over_a_socket)
 	pid = vft_fork();
 	if (!pid) {
 		hold(self);
-		send_fd(socks[1], holder_fd);
+		vft_send_fd(socks[1], holder_fd);
 		close(holder_fd);
 		vft_gate(&self->s->gate, 2);
 		pause();
 	}
 	p = meet(self);
 	ASSERT_NE(NULL, p);
-	fd = recv_fd(socks[0]);
+	fd = vft_recv_fd(socks[0]);
 	ASSERT_LE(0, fd);
 	/* it can be used like the original */
 	EXPECT_EQ(0, vft_alloc(fd, VFT_PAGE, 5, VFT_R, NULL));
@@ -538,7 +505,7 @@ TEST_F(life, file_in_flight)
 	pid = vft_fork();
 	if (!pid) {
 		hold(self);
-		send_fd(socks[1], holder_fd);
+		vft_send_fd(socks[1], holder_fd);
 		close(holder_fd);
 		vft_gate(&self->s->gate, 2);
 		pause();

@@ -7,47 +7,21 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <unistd.h>
 #include "kselftest_harness.h"
 #include "vft.h"
-
-static int load(const char *params)
-{
-	const char *ko = getenv("VFABRIC_KO");
-	int fd = open(ko ? ko : "", O_RDONLY | O_CLOEXEC), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = syscall(SYS_finit_module, fd, params, 0) ? -errno : 0;
-	close(fd);
-	/* the family has another number now */
-	vft_nl_reset();
-	return ret;
-}
-
-static int unload(void)
-{
-	vft_nl_reset();
-	return syscall(SYS_delete_module, "vfabric", O_NONBLOCK) ? -errno : 0;
-}
-
-static bool loaded(void)
-{
-	return !access("/sys/module/vfabric", F_OK);
-}
 
 /* Ends of processes may be noticed a moment late */
 static int unload_soon(void)
 {
 	int ret = -1;
 
-	vft_until(5000, !(ret = unload()));
+	vft_until(5000, !(ret = vft_module_unload()));
 	return ret;
 }
 
@@ -58,23 +32,23 @@ FIXTURE(module) {
 FIXTURE_SETUP(module)
 {
 	ASSERT_NE(NULL, getenv("VFABRIC_KO"));
-	if (!loaded())
-		ASSERT_EQ(0, load(""));
+	if (!vft_module_loaded())
+		ASSERT_EQ(0, vft_module_load(""));
 }
 
 FIXTURE_TEARDOWN_PARENT(module)
 {
-	if (loaded())
+	if (vft_module_loaded())
 		EXPECT_EQ(0, unload_soon());
-	EXPECT_EQ(0, load(""));
+	EXPECT_EQ(0, vft_module_load(""));
 }
 
 /* It creates nothing and takes hold of nothing until it is asked to. */
 TEST_F(module, loading_creates_nothing)
 {
-	ASSERT_EQ(0, unload());
+	ASSERT_EQ(0, vft_module_unload());
 	EXPECT_NE(0, access("/dev/vfabric", F_OK));
-	ASSERT_EQ(0, load(""));
+	ASSERT_EQ(0, vft_module_load(""));
 	EXPECT_EQ(0, vft_domain_count());
 	EXPECT_NE(0, access("/dev/vfabric", F_OK));
 	EXPECT_EQ(0, vft_read_long("/sys/module/vfabric/refcnt"));
@@ -108,8 +82,8 @@ TEST_F_TIMEOUT(module, loads_and_unloads_a_hundred_times, 120)
 	unsigned int i;
 
 	for (i = 0; i < 100; i++) {
-		ASSERT_EQ(0, unload());
-		ASSERT_EQ(0, load(""));
+		ASSERT_EQ(0, vft_module_unload());
+		ASSERT_EQ(0, vft_module_load(""));
 		/* used or not */
 		if (i % 10 == 0) {
 			struct vft_domain dom;
@@ -130,9 +104,9 @@ TEST_F(module, unloads_with_domains)
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, vft_domain_create(&dom[i], 72, NULL));
 	ASSERT_EQ(0, vft_partition_create(&dom[0], 1, NULL, 0, 8));
-	ASSERT_EQ(0, unload());
+	ASSERT_EQ(0, vft_module_unload());
 	EXPECT_EQ(true, vft_until(1000, access("/dev/vfabric", F_OK)));
-	ASSERT_EQ(0, load(""));
+	ASSERT_EQ(0, vft_module_load(""));
 	EXPECT_EQ(0, vft_domain_count());
 }
 
@@ -144,16 +118,16 @@ TEST_F(module, stays_while_a_file_is_open)
 	ASSERT_EQ(0, vft_domain_create(&dom, 4, NULL));
 	/* not attached */
 	fd = vft_open(&dom, 0);
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, vft_module_unload());
 	ASSERT_EQ(0, vft_attach(fd, 0));
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, vft_module_unload());
 	ASSERT_EQ(0, vft_detach(fd));
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, vft_module_unload());
 	/* the domain gone, the file still there */
 	ASSERT_EQ(0, vft_domain_delete(&dom, false));
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, vft_module_unload());
 	close(fd);
-	EXPECT_EQ(0, unload());
+	EXPECT_EQ(0, vft_module_unload());
 }
 
 TEST_F(module, stays_while_a_window_is_mapped)
@@ -173,17 +147,17 @@ TEST_F(module, stays_while_a_window_is_mapped)
 	ASSERT_NE(NULL, q);
 	close(fd);
 	/* only the mappings are left, and those in pieces */
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, vft_module_unload());
 	EXPECT_EQ(SIGBUS, vft_touch(p));
 	ASSERT_EQ(0, vft_domain_delete(&dom, false));
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, vft_module_unload());
 	ASSERT_EQ(0, munmap(p, VFT_HUGE - VFT_PAGE));
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, vft_module_unload());
 	EXPECT_EQ(SIGBUS, vft_touch(p + VFT_HUGE - VFT_PAGE));
 	ASSERT_EQ(0, munmap(p + VFT_HUGE - VFT_PAGE, VFT_PAGE));
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, vft_module_unload());
 	ASSERT_EQ(0, munmap(q, VFT_PAGE));
-	EXPECT_EQ(0, unload());
+	EXPECT_EQ(0, vft_module_unload());
 }
 
 /* A child's mapping counts like the parent's. */
@@ -210,8 +184,28 @@ TEST_F(module, stays_while_a_child_has_a_mapping)
 	/* the child closes its copy as well */
 	EXPECT_EQ(true, vft_until(2000, !vft_domain_get(&dom, VFAB_A_ATTACHED)));
 	ASSERT_EQ(0, vft_domain_delete(&dom, false));
-	EXPECT_EQ(-EAGAIN, unload());
+	EXPECT_EQ(-EAGAIN, vft_module_unload());
 	EXPECT_EQ(SIGKILL, vft_kill(pid));
+	EXPECT_EQ(0, unload_soon());
+}
+
+/* A dump of which only the first part was read: the rest would be code that is gone. */
+TEST_F(module, stays_while_a_dump_is_half_read)
+{
+	struct vft_domain dom;
+	struct vft_nl nl;
+	struct vft_req req;
+	char part[8192];
+
+	ASSERT_EQ(0, vft_domain_create(&dom, 1024, NULL));
+	ASSERT_EQ(0, vft_nl_open(&nl));
+	vft_req(&req, &nl, VFAB_CMD_ENDPOINT_GET, NLM_F_DUMP);
+	ASSERT_EQ(0, vft_send(&nl, &req));
+	ASSERT_LT(0, recv(nl.fd, part, sizeof(part), 0));
+	EXPECT_EQ(-EAGAIN, vft_module_unload());
+	ASSERT_LT(0, recv(nl.fd, part, sizeof(part), 0));
+	EXPECT_EQ(-EAGAIN, vft_module_unload());
+	vft_nl_close(&nl);
 	EXPECT_EQ(0, unload_soon());
 }
 
@@ -260,13 +254,13 @@ TEST_F_TIMEOUT(module, used_while_it_comes_and_goes, 60)
 			knock(i);
 	}
 	while (vft_now() < end && gone < 25) {
-		int ret = unload();
+		int ret = vft_module_unload();
 
 		EXPECT_EQ(true, !ret || ret == -EAGAIN);
 		if (ret)
 			continue;
 		gone++;
-		ASSERT_EQ(0, load(""));
+		ASSERT_EQ(0, vft_module_load(""));
 		vft_sleep_ms(5);
 	}
 	for (i = 0; i < 3; i++)
@@ -282,8 +276,8 @@ TEST_F(module, max_domains)
 	struct vft_domain dom[4];
 	unsigned int i;
 
-	ASSERT_EQ(0, unload());
-	ASSERT_EQ(0, load("max_domains=3"));
+	ASSERT_EQ(0, vft_module_unload());
+	ASSERT_EQ(0, vft_module_load("max_domains=3"));
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, vft_domain_create(&dom[i], 2, NULL));
 	vft_quiet = true;
@@ -292,22 +286,13 @@ TEST_F(module, max_domains)
 	EXPECT_EQ(0, vft_domain_create(&dom[3], 2, NULL));
 }
 
-static int become_user(uid_t uid)
-{
-	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
-		return -1;
-	prctl(PR_SET_DUMPABLE, 1);
-	vft_nl_reset();
-	return 0;
-}
-
-/* In a child as another user; its exit status */
-#define AS_USER(uid, ...) ({							\
+/* In a child as another, see vft_become(); its exit status */
+#define AS(uid, flags, ...) ({							\
 	pid_t __pid = vft_fork();						\
 	int __status;								\
 										\
 	if (!__pid) {								\
-		if (become_user(uid))						\
+		if (vft_become(uid, flags))					\
 			_exit(250);						\
 		_exit(({ __VA_ARGS__; }));					\
 	}									\
@@ -340,8 +325,8 @@ TEST_F(module, user_mem_mib)
 	uint64_t handle;
 	int fd, other;
 
-	ASSERT_EQ(0, unload());
-	ASSERT_EQ(0, load("user_mem_mib=16"));
+	ASSERT_EQ(0, vft_module_unload());
+	ASSERT_EQ(0, vft_module_load("user_mem_mib=16"));
 	ASSERT_EQ(0, vft_domain_create(&a, 4, &opt));
 	ASSERT_EQ(0, vft_domain_create(&b, 4, &opt));
 	fd = vft_join(&a, 0);
@@ -352,14 +337,14 @@ TEST_F(module, user_mem_mib)
 	EXPECT_EQ(0, vft_alloc(other, 6 << 20, 0, VFT_R, NULL));
 	EXPECT_EQ(-EDQUOT, vft_alloc(fd, VFT_PAGE, 0, VFT_R, NULL));
 	/* another one has a limit of his own, also on a file that he was given */
-	EXPECT_EQ(0, AS_USER(1000, vft_alloc(fd, 16 << 20, 5, VFT_R, NULL) != 0));
+	EXPECT_EQ(0, AS(1000, 0, vft_alloc(fd, 16 << 20, 5, VFT_R, NULL) != 0));
 	/* it is still his although he has gone: root freed it, he gets it back */
-	EXPECT_EQ(0, AS_USER(1000, vft_alloc(other, VFT_PAGE, 0, VFT_R, NULL) != -EDQUOT));
+	EXPECT_EQ(0, AS(1000, 0, vft_alloc(other, VFT_PAGE, 0, VFT_R, NULL) != -EDQUOT));
 	ASSERT_EQ(0, vft_lookup(fd, 0, 5, 0, &handle));
 	ASSERT_EQ(0, vft_free(fd, handle));
 	EXPECT_EQ(-EDQUOT, vft_alloc(fd, VFT_PAGE, 0, VFT_R, NULL));
-	EXPECT_EQ(0, AS_USER(1000, vft_alloc(other, 16 << 20, 0, VFT_R, NULL) != 0));
-	EXPECT_EQ(0, AS_USER(1001, vft_alloc(fd, 16 << 20, 0, VFT_R, NULL) != 0));
+	EXPECT_EQ(0, AS(1000, 0, vft_alloc(other, 16 << 20, 0, VFT_R, NULL) != 0));
+	EXPECT_EQ(0, AS(1001, 0, vft_alloc(fd, 16 << 20, 0, VFT_R, NULL) != 0));
 	close(fd);
 	close(other);
 	fd = vft_join(&a, 0);
@@ -369,25 +354,7 @@ TEST_F(module, user_mem_mib)
 	EXPECT_EQ(0, vft_domain_end(&b));
 }
 
-static int set_proc(const char *file, const char *format, int id)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), format, id);
-	return vft_write_text(file, text) ? 0 : -1;
-}
-
-/* Root in a user namespace and a network namespace of this user's */
-static int become_userns_root(uid_t uid)
-{
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) ||
-	    set_proc("/proc/self/setgroups", "deny", 0) ||
-	    set_proc("/proc/self/uid_map", "0 %d 1", uid) ||
-	    set_proc("/proc/self/gid_map", "0 %d 1", uid))
-		return -1;
-	vft_nl_reset();
-	return 0;
-}
+#define NEW_NS	(CLONE_NEWUSER | CLONE_NEWNET)
 
 /* What such an admin may do: a number of domains of limited size, his own */
 static int userns_admin(const struct vft_domain *foreign)
@@ -452,15 +419,15 @@ TEST_F_TIMEOUT(module, userns_domains, 60)
 	unsigned int i;
 
 	vft_quiet = true;
-	ASSERT_EQ(0, unload());
-	ASSERT_EQ(0, load("userns_domains=2 userns_world=8"));
+	ASSERT_EQ(0, vft_module_unload());
+	ASSERT_EQ(0, vft_module_load("userns_domains=2 userns_world=8"));
 	ASSERT_EQ(0, vft_domain_create(&dom, 4, NULL));
 	/* ordinary users and roots elsewhere gain nothing by it */
-	EXPECT_EQ(0, AS_USER(1000, vft_link(&dom, 0, -1, false) != -EPERM));
-	EXPECT_EQ(0, AS_USER(1000, struct vft_domain d;
+	EXPECT_EQ(0, AS(1000, 0, vft_link(&dom, 0, -1, false) != -EPERM));
+	EXPECT_EQ(0, AS(1000, 0, struct vft_domain d;
 			     vft_domain_create(&d, 2, NULL) != -EPERM));
 	for (i = 0; i < 3; i++) {
-		EXPECT_EQ(0, AS_USER(1000, become_userns_root(1000) ? 99 : userns_admin(&dom)));
+		EXPECT_EQ(0, AS(1000, NEW_NS, userns_admin(&dom)));
 		/* the namespace goes, and its domains and their count with it */
 		EXPECT_EQ(true, vft_until(10000, vft_domain_total() == 1));
 	}
@@ -472,8 +439,7 @@ TEST_F_TIMEOUT(module, userns_domains, 60)
 		if (!pid) {
 			struct vft_domain d;
 
-			if (become_user(1000) || become_userns_root(1000) ||
-			    vft_domain_create(&d, 2, NULL))
+			if (vft_become(1000, NEW_NS) || vft_domain_create(&d, 2, NULL))
 				*phase = 2;
 			else
 				*phase = 1;
@@ -481,14 +447,12 @@ TEST_F_TIMEOUT(module, userns_domains, 60)
 		}
 		EXPECT_EQ(true, vft_until(5000, *phase));
 		EXPECT_EQ(1, *phase);
-		EXPECT_EQ(0, AS_USER(1000, become_userns_root(1000) ? 99 :
-			({ struct vft_domain d, e;
-			   vft_domain_create(&d, 2, NULL) != 0 ||
-			   vft_domain_create(&e, 2, NULL) != -EDQUOT; })));
-		EXPECT_EQ(0, AS_USER(1001, become_userns_root(1001) ? 99 :
-			({ struct vft_domain d, e;
-			   vft_domain_create(&d, 2, NULL) != 0 ||
-			   vft_domain_create(&e, 2, NULL) != 0; })));
+		EXPECT_EQ(0, AS(1000, NEW_NS, struct vft_domain d, e;
+				vft_domain_create(&d, 2, NULL) != 0 ||
+				vft_domain_create(&e, 2, NULL) != -EDQUOT));
+		EXPECT_EQ(0, AS(1001, NEW_NS, struct vft_domain d, e;
+				vft_domain_create(&d, 2, NULL) != 0 ||
+				vft_domain_create(&e, 2, NULL) != 0));
 		vft_kill(pid);
 	}
 	EXPECT_EQ(1, vft_domain_count());

@@ -904,42 +904,9 @@ static void put_field(struct vft_req *req, const struct field *f, const struct v
 	}
 }
 
-/* Everything that is shown, as one number */
-static void add_up(const struct vft_msg *msg, void *arg)
-{
-	uint64_t *sum = arg;
-	unsigned int i, k;
-
-	for (i = 0; i < VFT_ATTRS; i++) {
-		const unsigned char *p = (const void *)msg->a[i];
-
-		for (k = 0; p && k < msg->a[i]->nla_len; k++)
-			*sum = *sum * 1099511628211ULL + p[k];
-	}
-}
-
-static uint64_t everything(void)
-{
-	static const int cmds[] = {
-		VFAB_CMD_DOMAIN_GET, VFAB_CMD_PARTITION_GET, VFAB_CMD_ENDPOINT_GET,
-		VFAB_CMD_WINDOW_GET, VFAB_CMD_SWITCH_GET, VFAB_CMD_LINK_GET, VFAB_CMD_ROUTE_GET,
-	};
-	uint64_t sum = 14695981039346656037ULL;
-	struct vft_req req;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(cmds); i++) {
-		vft_req(&req, vft_nl(), cmds[i], NLM_F_DUMP);
-		vft_call(vft_nl(), &req, add_up, &sum);
-	}
-	vft_req(&req, vft_nl(), VFAB_CMD_SYSTEM_GET, NLM_F_ACK);
-	vft_call(vft_nl(), &req, add_up, &sum);
-	return sum;
-}
-
 TEST_F(nl, refusals)
 {
-	uint64_t before = everything();
+	uint64_t before = vft_everything();
 	size_t i, k;
 
 	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
@@ -974,9 +941,9 @@ TEST_F(nl, refusals)
 				TH_LOG("%s: \"%s\" misses something else", r->what, nl->text);
 			}
 		}
-		EXPECT_EQ(before, everything()) {
+		EXPECT_EQ(before, vft_everything()) {
 			TH_LOG("%s: something has changed", r->what);
-			before = everything();
+			before = vft_everything();
 		}
 	}
 }
@@ -1036,7 +1003,7 @@ TEST_F(nl, good_names)
 /* Messages that are wrong before any attribute is */
 TEST_F(nl, broken_messages)
 {
-	uint64_t before = everything();
+	uint64_t before = vft_everything();
 	struct vft_nl *nl = vft_nl();
 	struct vft_req req;
 	unsigned int cut;
@@ -1081,7 +1048,7 @@ TEST_F(nl, broken_messages)
 	while (req.nlh.nlmsg_len < 15000)
 		vft_put(&req, VFAB_A_ADD_MEMBERS, ones, 128);
 	EXPECT_NE(0, vft_call(nl, &req, NULL, NULL));
-	EXPECT_EQ(before, everything());
+	EXPECT_EQ(before, vft_everything());
 }
 
 /* Random bytes as attributes: whatever it answers, it answers. */
@@ -1636,126 +1603,7 @@ TEST_F_TIMEOUT(nl, events_balance, 60)
 	EXPECT_LT(50, made[1]);
 }
 
-/* --- who may what ----------------------------------------------------------------------------- */
-
-/* A request for each command that changes something, good for an admin */
-static void good_request(struct vft_req *req, const struct vft_domain *dom, int cmd)
-{
-	vft_req(req, vft_nl(), cmd, NLM_F_ACK);
-	if (cmd == VFAB_CMD_SYSTEM_SET) {
-		vft_put_u32(req, VFAB_A_NETNS_MODE, VFAB_NETNS_SHARED);
-		return;
-	}
-	if (cmd == VFAB_CMD_DOMAIN_CREATE) {
-		vft_put_u32(req, VFAB_A_WORLD, 2);
-		return;
-	}
-	vft_put_u32(req, VFAB_A_DOMAIN, dom->id);
-	switch (cmd) {
-	case VFAB_CMD_DOMAIN_DELETE:
-		vft_put_flag(req, VFAB_A_FORCE);
-		break;
-	case VFAB_CMD_DOMAIN_SET:
-		vft_put_u32(req, VFAB_A_RETRY_TIMEOUT, 5);
-		break;
-	case VFAB_CMD_PARTITION_DELETE:
-	case VFAB_CMD_PARTITION_SET:
-		vft_put_u32(req, VFAB_A_PARTITION, 1);
-		if (cmd == VFAB_CMD_PARTITION_SET)
-			vft_put(req, VFAB_A_ADD_MEMBERS, "\x1", 1);
-		break;
-	case VFAB_CMD_ENDPOINT_SET:
-		vft_put_u32(req, VFAB_A_RANK, 0);
-		vft_put_flag(req, VFAB_A_EVICT);
-		break;
-	case VFAB_CMD_SWITCH_SET:
-		vft_put_u32(req, VFAB_A_SWITCH, 0);
-		vft_put_u8(req, VFAB_A_UP, 0);
-		break;
-	case VFAB_CMD_PORT_SET:
-		vft_put_u32(req, VFAB_A_PORT, 0);
-		/* fallthrough */
-	case VFAB_CMD_LINK_SET:
-		vft_put_u32(req, VFAB_A_RANK, 0);
-		vft_put_u8(req, VFAB_A_UP, 0);
-		break;
-	case VFAB_CMD_FAULT_CREATE:
-		vft_put_u32(req, VFAB_A_FAULT_KIND, VFAB_FAULT_LINK_DOWN);
-		break;
-	case VFAB_CMD_ROUTE_SET:
-		vft_put_u32(req, VFAB_A_DEST, 0);
-		vft_put_flag(req, VFAB_A_DROP);
-		break;
-	case VFAB_CMD_MANAGER_HEARTBEAT:
-		vft_put_u32(req, VFAB_A_MANAGER_TIMEOUT, 1000);
-		break;
-	}
-}
-
-static const int writes[] = {
-	VFAB_CMD_SYSTEM_SET, VFAB_CMD_DOMAIN_CREATE, VFAB_CMD_DOMAIN_DELETE, VFAB_CMD_DOMAIN_SET,
-	VFAB_CMD_PARTITION_CREATE, VFAB_CMD_PARTITION_DELETE, VFAB_CMD_PARTITION_SET,
-	VFAB_CMD_ENDPOINT_SET, VFAB_CMD_SWITCH_SET, VFAB_CMD_PORT_SET, VFAB_CMD_LINK_SET,
-	VFAB_CMD_ROUTE_SET, VFAB_CMD_COUNTER_CLEAR, VFAB_CMD_FAULT_CREATE,
-	VFAB_CMD_FAULT_DELETE, VFAB_CMD_MANAGER_HEARTBEAT, VFAB_CMD_MANAGER_GOODBYE,
-};
-
-static int set_proc(const char *file, const char *format, int id)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), format, id);
-	return vft_write_text(file, text) ? 0 : -1;
-}
-
-/*
- * Become somebody else, in a child: an ordinary user, root of a user namespace
- * of his, with or without a network namespace of his.
- */
-static int become(int flags)
-{
-	int uid = 1000;
-
-	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
-		return -1;
-	/* so that /proc/self belongs to him */
-	prctl(PR_SET_DUMPABLE, 1);
-	if (flags && unshare(flags))
-		return -1;
-	if (flags & CLONE_NEWUSER &&
-	    (set_proc("/proc/self/setgroups", "deny", 0) ||
-	     set_proc("/proc/self/uid_map", "0 %d 1", uid) ||
-	     set_proc("/proc/self/gid_map", "0 %d 1", uid)))
-		return -1;
-	vft_nl_reset();
-	return 0;
-}
-
-/* In the child: number of commands that were not refused with one of @err */
-static int all_refused(const struct vft_domain *dom, int err, int other, bool sentence)
-{
-	size_t i;
-	int bad = 0;
-
-	for (i = 0; i < ARRAY_SIZE(writes); i++) {
-		struct vft_nl *nl = vft_nl();
-		struct vft_req req;
-		int ret;
-
-		good_request(&req, dom, writes[i]);
-		ret = vft_call(nl, &req, NULL, NULL);
-		if (ret != -err && ret != -other) {
-			fprintf(stderr, "# command %d: %s\n", writes[i], strerror(-ret));
-			bad++;
-		}
-		if (sentence && !nl->text[0]) {
-			fprintf(stderr, "# command %d: %s without a sentence\n", writes[i],
-				strerror(-ret));
-			bad++;
-		}
-	}
-	return bad;
-}
+/* --- network namespaces; who may what is in privilege.c ------------------------- */
 
 /* Run @what in a child; the number of things that were wrong there */
 #define IN_CHILD(...) ({							\
@@ -1767,87 +1615,6 @@ static int all_refused(const struct vft_domain *dom, int err, int other, bool se
 	__status = vft_wait_pid(__pid, 20000);					\
 	WIFEXITED(__status) ? WEXITSTATUS(__status) : __status; })
 
-/* These commands do work: else the refusals below prove nothing. */
-TEST_F(nl, writes_work_for_an_admin)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(writes); i++) {
-		struct vft_domain dom, made = { };
-		struct vft_req req;
-		struct answer a;
-		int fd;
-
-		ASSERT_EQ(0, vft_domain_create(&dom, 4, NULL));
-		ASSERT_EQ(0, vft_partition_create(&dom, 1, NULL, 0, 0));
-		fd = vft_join(&dom, 0);
-		if (writes[i] == VFAB_CMD_MANAGER_GOODBYE) {
-			good_request(&req, &dom, VFAB_CMD_MANAGER_HEARTBEAT);
-			ASSERT_EQ(0, ask(&req, &a));
-		}
-		good_request(&req, &dom, writes[i]);
-		EXPECT_EQ(0, ask(&req, &a)) {
-			TH_LOG("command %d: %s", writes[i], vft_nl()->text);
-		}
-		if (writes[i] == VFAB_CMD_DOMAIN_CREATE) {
-			made.id = a.u[VFAB_A_DOMAIN];
-			EXPECT_EQ(0, vft_domain_delete(&made, false));
-		}
-		if (writes[i] == VFAB_CMD_SYSTEM_SET) {
-			vft_req(&req, vft_nl(), VFAB_CMD_SYSTEM_SET, NLM_F_ACK);
-			vft_put_u32(&req, VFAB_A_NETNS_MODE, VFAB_NETNS_EXCLUSIVE);
-			EXPECT_EQ(0, ask(&req, &a));
-		}
-		if (writes[i] != VFAB_CMD_DOMAIN_DELETE)
-			EXPECT_EQ(0, vft_domain_delete(&dom, true));
-		close(fd);
-	}
-}
-
-/* As that user: what is wrong with what he sees */
-static int look_only(const struct vft_domain *dom)
-{
-	struct answer a;
-	struct vft_req req;
-	int bad = 0;
-
-	bad += ask2(dom, VFAB_CMD_DOMAIN_GET, 0, 0, 0, 0, &a) != 0;
-	bad += ask2(dom, VFAB_CMD_ROUTE_TRACE, VFAB_A_SRC, 1, VFAB_A_DST, 2, &a) != 0;
-	bad += vft_domain_count() != 1;
-	bad += ask2(dom, VFAB_CMD_ENDPOINT_GET, VFAB_A_RANK, 0, 0, 0, &a) != 0;
-	bad += a.u[VFAB_A_HELD] != 1;
-	/* who holds it is for admins */
-	bad += a.has[VFAB_A_HOLDER_PID];
-	bad += a.has[VFAB_A_HOLDER_COMM];
-	/* in a dump neither */
-	memset(&a, 0, sizeof(a));
-	vft_req(&req, vft_nl(), VFAB_CMD_ENDPOINT_GET, NLM_F_DUMP);
-	bad += vft_call(vft_nl(), &req, keep, &a) != 0;
-	bad += a.messages != 4;
-	bad += a.has[VFAB_A_HOLDER_PID];
-	bad += a.has[VFAB_A_HOLDER_COMM];
-	return bad;
-}
-
-TEST_F(nl, ordinary_user_may_look_only)
-{
-	uint64_t before = everything();
-
-	EXPECT_EQ(0, IN_CHILD(become(0) ? 99 : all_refused(&self->dom, EPERM, EPERM, false)));
-	EXPECT_EQ(before, everything());
-	EXPECT_EQ(0, IN_CHILD(become(0) ? 99 : look_only(&self->dom)));
-}
-
-/* Root of his own user namespace, in the network namespace of all */
-TEST_F(nl, userns_root_in_the_initial_netns)
-{
-	uint64_t before = everything();
-
-	EXPECT_EQ(0, IN_CHILD(become(CLONE_NEWUSER) ? 99 :
-			      all_refused(&self->dom, EPERM, EPERM, false)));
-	EXPECT_EQ(before, everything());
-}
-
 /* In another network namespace: number of domains that are seen after all */
 static int sees_domains(const struct vft_domain *dom)
 {
@@ -1855,18 +1622,6 @@ static int sees_domains(const struct vft_domain *dom)
 
 	return vft_domain_count() +
 	       (ask2(dom, VFAB_CMD_DOMAIN_GET, 0, 0, 0, 0, &a) != -ENOENT);
-}
-
-/* and in one of his own, where he is told why */
-TEST_F(nl, userns_root_in_a_netns_of_his)
-{
-	const int flags = CLONE_NEWUSER | CLONE_NEWNET;
-	uint64_t before = everything();
-
-	EXPECT_EQ(0, IN_CHILD(become(flags) ? 99 :
-			      all_refused(&self->dom, EPERM, ENOENT, true)));
-	EXPECT_EQ(0, IN_CHILD(become(flags) ? 99 : sees_domains(&self->dom)));
-	EXPECT_EQ(before, everything());
 }
 
 static int new_netns(void)
@@ -1885,25 +1640,6 @@ static void set_netns_mode(uint32_t mode)
 	vft_put_u32(&req, VFAB_A_NETNS_MODE, mode);
 	if (vft_call(vft_nl(), &req, NULL, NULL))
 		exit(1);
-}
-
-/*
- * Commands that change that domain and were not refused so, or without a
- * sentence. The first two of the list concern no domain of another.
- */
-static int foreign_writes(const struct vft_domain *dom, int err)
-{
-	struct vft_req req;
-	struct answer a;
-	size_t i;
-	int bad = 0;
-
-	for (i = 2; i < ARRAY_SIZE(writes); i++) {
-		good_request(&req, dom, writes[i]);
-		bad += ask(&req, &a) != -err;
-		bad += !vft_nl()->text[0];
-	}
-	return bad;
 }
 
 /* A domain of the same name here is another one. */
@@ -1931,14 +1667,13 @@ static int make_twin(const struct vft_domain *dom)
 /* Domains of other network namespaces are not there, for root either. */
 TEST_F(nl, other_netns_exclusive)
 {
-	uint64_t before = everything();
+	uint64_t before = vft_everything();
 
 	EXPECT_EQ(0, IN_CHILD(new_netns() * 99 + sees_domains(&self->dom)));
-	EXPECT_EQ(0, IN_CHILD(new_netns() * 99 + foreign_writes(&self->dom, ENOENT)));
 	EXPECT_EQ(0, IN_CHILD(new_netns() * 99 + make_twin(&self->dom)));
 	/* the data plane does not ask where one is */
 	EXPECT_EQ(0, IN_CHILD(new_netns() * 99 + (vft_join(&self->dom, 2) < 0)));
-	EXPECT_EQ(true, vft_until(2000, before == everything()));
+	EXPECT_EQ(true, vft_until(2000, before == vft_everything()));
 }
 
 static int look_at_shared(const struct vft_domain *dom)
@@ -1956,32 +1691,8 @@ TEST_F(nl, other_netns_shared)
 {
 	set_netns_mode(VFAB_NETNS_SHARED);
 	EXPECT_EQ(0, IN_CHILD(new_netns() * 99 + look_at_shared(&self->dom)));
-	EXPECT_EQ(0, IN_CHILD(new_netns() * 99 + foreign_writes(&self->dom, EPERM)));
 	set_netns_mode(VFAB_NETNS_EXCLUSIVE);
 	EXPECT_EQ(0, IN_CHILD(new_netns() * 99 + sees_domains(&self->dom)));
-}
-
-/* Events stay in the network namespace that they are about. */
-TEST_F(nl, events_of_another_netns)
-{
-	_Atomic int *phase = vft_shared(VFT_PAGE);
-	pid_t pid = vft_fork();
-
-	if (!pid) {
-		struct seen *s;
-
-		if (new_netns())
-			_exit(1);
-		s = listen_to_events();
-		if (!s)
-			_exit(2);
-		*phase = 1;
-		_exit(vft_event(&s->nl, 1000, &s->msg, s->buf, sizeof(s->buf)) == -EAGAIN ? 0 : 3);
-	}
-	ASSERT_EQ(true, vft_until(3000, *phase));
-	ASSERT_EQ(0, vft_link(&self->dom, 0, -1, false));
-	ASSERT_EQ(0, vft_link(&self->dom, 0, -1, true));
-	EXPECT_EQ(0, vft_wait_pid(pid, 5000));
 }
 
 /* The namespace goes, and its domains with it, whatever is open and mapped. */

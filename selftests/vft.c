@@ -3,12 +3,17 @@
 #include "vft.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -134,6 +139,149 @@ int vft_gate(struct vft_gate *gate, unsigned int count)
 		return 0;
 	}
 	return vft_until(10000, atomic_load(&gate->round) != round) ? 0 : -ETIMEDOUT;
+}
+
+void vft_send_fd(int sock, int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { }, byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	if (sendmsg(sock, &msg, 0) != 1) {
+		perror("# vft: sending a file");
+		_exit(1);
+	}
+}
+
+int vft_recv_fd(int sock)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { }, byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	int fd = -1;
+
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&msg))
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+static bool set_proc(const char *file, const char *format, int id)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), format, id);
+	return vft_write_text(file, text);
+}
+
+int vft_become(uid_t uid, int flags)
+{
+	if (uid && (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid)))
+		return -errno;
+	/* so that /proc/self is his */
+	prctl(PR_SET_DUMPABLE, 1);
+	if (flags && unshare(flags))
+		return -errno;
+	if (flags & CLONE_NEWUSER &&
+	    !(set_proc("/proc/self/setgroups", "deny", 0) &&
+	      set_proc("/proc/self/uid_map", "0 %d 1", uid) &&
+	      set_proc("/proc/self/gid_map", "0 %d 1", uid)))
+		return -EPERM;
+	vft_nl_reset();
+	return 0;
+}
+
+int vft_module_load(const char *params)
+{
+	const char *ko = getenv("VFABRIC_KO");
+	int fd = open(ko ? ko : "", O_RDONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = syscall(SYS_finit_module, fd, params, 0) ? -errno : 0;
+	close(fd);
+	/* the family has another number now */
+	vft_nl_reset();
+	return ret;
+}
+
+int vft_module_unload(void)
+{
+	vft_nl_reset();
+	return syscall(SYS_delete_module, "vfabric", O_NONBLOCK) ? -errno : 0;
+}
+
+bool vft_module_loaded(void)
+{
+	return !access("/sys/module/vfabric", F_OK);
+}
+
+/* --- a control group ---------------------------------------------------- */
+
+static char cgroup[128];
+
+const char *vft_cgroup(const char *file)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", cgroup, file);
+	return path;
+}
+
+bool vft_cgroup_make(void)
+{
+	const char *root = "/sys/fs/cgroup";
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", root);
+	if (stat(path, &st)) {
+		root = "/tmp/vft-cgroup";
+		mkdir(root, 0700);
+		if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("none", root, "cgroup2", 0, NULL))
+			return false;
+	}
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", root);
+	if (!vft_write_text(path, "+memory"))
+		return false;
+	/* some kernels have none */
+	vft_write_text(path, "+pids");
+	snprintf(cgroup, sizeof(cgroup), "%s/vft-%d", root, (int)getpid());
+	return !mkdir(cgroup, 0700);
+}
+
+bool vft_cgroup_enter(void)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	return vft_write_text(vft_cgroup("cgroup.procs"), pid);
+}
+
+long vft_cgroup_event(const char *name)
+{
+	char text[512], *p;
+
+	if (!vft_read_text(vft_cgroup("memory.events"), text, sizeof(text)))
+		return -1;
+	p = strstr(text, name);
+	return p ? strtol(p + strlen(name), NULL, 10) : -1;
+}
+
+int vft_cgroup_remove(void)
+{
+	return rmdir(cgroup) ? -errno : 0;
 }
 
 /* --- touching memory that may be gone ---------------------------------- */
@@ -761,6 +909,38 @@ unsigned int vft_domain_total(void)
 	vft_req(&req, vft_nl(), VFAB_CMD_SYSTEM_GET, NLM_F_ACK);
 	vft_call(vft_nl(), &req, take, &w);
 	return w.value;
+}
+
+static void add_up(const struct vft_msg *msg, void *arg)
+{
+	uint64_t *sum = arg;
+	unsigned int i, k;
+
+	for (i = 0; i < VFT_ATTRS; i++) {
+		const unsigned char *p = (const void *)msg->a[i];
+
+		for (k = 0; p && k < msg->a[i]->nla_len; k++)
+			*sum = *sum * 1099511628211ULL + p[k];
+	}
+}
+
+uint64_t vft_everything(void)
+{
+	static const int cmds[] = {
+		VFAB_CMD_DOMAIN_GET, VFAB_CMD_PARTITION_GET, VFAB_CMD_ENDPOINT_GET,
+		VFAB_CMD_WINDOW_GET, VFAB_CMD_SWITCH_GET, VFAB_CMD_LINK_GET, VFAB_CMD_ROUTE_GET,
+	};
+	uint64_t sum = 14695981039346656037ULL;
+	struct vft_req req;
+	size_t i;
+
+	for (i = 0; i < sizeof(cmds) / sizeof(*cmds); i++) {
+		vft_req(&req, vft_nl(), cmds[i], NLM_F_DUMP);
+		vft_call(vft_nl(), &req, add_up, &sum);
+	}
+	vft_req(&req, vft_nl(), VFAB_CMD_SYSTEM_GET, NLM_F_ACK);
+	vft_call(vft_nl(), &req, add_up, &sum);
+	return sum;
 }
 
 struct sweep {

@@ -78,6 +78,28 @@ long vft_read_long(const char *path);	/* a number in a file, or -errno */
 bool vft_read_text(const char *path, char *buf, size_t size);
 bool vft_write_text(const char *path, const char *text);
 
+/* A file by a socket of the family AF_UNIX; the sender exits if that fails */
+void vft_send_fd(int sock, int fd);
+int vft_recv_fd(int sock);		/* -1 if none came */
+
+/*
+ * Become another, in a child: @uid, without other groups and capabilities; with
+ * CLONE_NEWUSER in @flags root of a user namespace that maps only him.
+ */
+int vft_become(uid_t uid, int flags);
+
+/* The module: $VFABRIC_KO; unloading does not wait until nobody uses it */
+int vft_module_load(const char *params);
+int vft_module_unload(void);
+bool vft_module_loaded(void);
+
+/* A control group (memory, pids) for children to enter; false where there is none */
+bool vft_cgroup_make(void);
+bool vft_cgroup_enter(void);
+int vft_cgroup_remove(void);
+const char *vft_cgroup(const char *file);	/* its path; static buffer */
+long vft_cgroup_event(const char *name);	/* of memory.events, with a blank behind it */
+
 /* A point where processes wait for one another, in shared memory */
 struct vft_gate {
 	_Atomic unsigned int here;
@@ -197,6 +219,7 @@ uint64_t vft_domain_get(const struct vft_domain *dom, int attr);	/* ~0 on error 
 int vft_domain_set(const struct vft_domain *dom, int attr, uint64_t value);
 unsigned int vft_domain_count(void);	/* in this network namespace */
 unsigned int vft_domain_total(void);	/* on this machine */
+uint64_t vft_everything(void);		/* a checksum of all that is shown here */
 unsigned int vft_domain_sweep(const char *prefix);	/* force-delete; how many */
 
 int vft_link(const struct vft_domain *dom, int rank, int sw, bool up);

@@ -10,9 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include "kselftest_harness.h"
 #include "vft.h"
 
@@ -547,56 +545,6 @@ TEST_F_TIMEOUT(win, too_much_is_enomem, 60)
 
 /* --- memory cgroup ------------------------------------------------------- */
 
-static char cgroup[128];
-
-static const char *cg(const char *file)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", cgroup, file);
-	return path;
-}
-
-/* A cgroup of its own for a child to enter; false where there are none */
-static bool cgroup_make(void)
-{
-	const char *root = "/sys/fs/cgroup";
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "%s/cgroup.controllers", root);
-	if (stat(path, &st)) {
-		root = "/tmp/vft-cgroup";
-		mkdir(root, 0700);
-		if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-		    mount("none", root, "cgroup2", 0, NULL))
-			return false;
-	}
-	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", root);
-	if (!vft_write_text(path, "+memory"))
-		return false;
-	snprintf(cgroup, sizeof(cgroup), "%s/vft-%d", root, (int)getpid());
-	return !mkdir(cgroup, 0700);
-}
-
-static bool cgroup_enter(void)
-{
-	char pid[16];
-
-	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	return vft_write_text(cg("cgroup.procs"), pid);
-}
-
-static long cgroup_event(const char *name)
-{
-	char text[512], *p;
-
-	if (!vft_read_text(cg("memory.events"), text, sizeof(text)))
-		return -1;
-	p = strstr(text, name);
-	return p ? strtol(p + strlen(name), NULL, 10) : -1;
-}
-
 /* Who allocates pays, wherever the file came from and whoever touches it. */
 TEST_F(win, charged_to_the_callers_cgroup)
 {
@@ -605,24 +553,24 @@ TEST_F(win, charged_to_the_callers_cgroup)
 	pid_t pid;
 	char *p;
 
-	ASSERT_EQ(true, cgroup_make());
+	ASSERT_EQ(true, vft_cgroup_make());
 	pid = vft_fork();
 	if (!pid)
-		_exit(!cgroup_enter() || vft_alloc(self->owner, 32 << 20, 7, VFT_RW, NULL));
+		_exit(!vft_cgroup_enter() || vft_alloc(self->owner, 32 << 20, 7, VFT_RW, NULL));
 	ASSERT_EQ(0, vft_wait_pid(pid, 10000));
-	charged = vft_read_long(cg("memory.current"));
+	charged = vft_read_long(vft_cgroup("memory.current"));
 	EXPECT_LE(32 << 20, charged);
 	EXPECT_GT(40 << 20, charged);
 	ASSERT_EQ(0, vft_lookup(self->peer, 0, 7, 0, &handle));
 	p = vft_import_map(self->peer, handle, 32 << 20, VFT_RW, 0);
 	ASSERT_NE(NULL, p);
 	memset(p, 1, 32 << 20);
-	EXPECT_GT(charged + (1 << 20), vft_read_long(cg("memory.current")));
+	EXPECT_GT(charged + (1 << 20), vft_read_long(vft_cgroup("memory.current")));
 	ASSERT_EQ(0, vft_free(self->owner, handle));
-	EXPECT_EQ(true, vft_until(3000, vft_read_long(cg("memory.current")) < 4 << 20)) {
-		TH_LOG("%ld bytes are still charged", vft_read_long(cg("memory.current")));
+	EXPECT_EQ(true, vft_until(3000, vft_read_long(vft_cgroup("memory.current")) < 4 << 20)) {
+		TH_LOG("%ld bytes are still charged", vft_read_long(vft_cgroup("memory.current")));
 	}
-	EXPECT_EQ(true, vft_until(1000, !rmdir(cgroup)));
+	EXPECT_EQ(true, vft_until(1000, !vft_cgroup_remove()));
 }
 
 TEST_F_TIMEOUT(win, cgroup_limit_is_enomem_not_a_kill, 60)
@@ -630,14 +578,14 @@ TEST_F_TIMEOUT(win, cgroup_limit_is_enomem_not_a_kill, 60)
 	int status;
 	pid_t pid;
 
-	ASSERT_EQ(true, cgroup_make());
-	ASSERT_EQ(true, vft_write_text(cg("memory.max"), "16777216"));
-	vft_write_text(cg("memory.swap.max"), "0");
+	ASSERT_EQ(true, vft_cgroup_make());
+	ASSERT_EQ(true, vft_write_text(vft_cgroup("memory.max"), "16777216"));
+	vft_write_text(vft_cgroup("memory.swap.max"), "0");
 	pid = vft_fork();
 	if (!pid) {
 		int ret;
 
-		if (!cgroup_enter())
+		if (!vft_cgroup_enter())
 			_exit(1);
 		ret = vft_alloc(self->owner, 64 << 20, 0, VFT_RW, NULL);
 		if (ret)
@@ -646,15 +594,15 @@ TEST_F_TIMEOUT(win, cgroup_limit_is_enomem_not_a_kill, 60)
 	}
 	status = vft_wait_pid(pid, 30000);
 	EXPECT_EQ(ENOMEM << 8, status);
-	EXPECT_EQ(0, cgroup_event("oom_kill "));
+	EXPECT_EQ(0, vft_cgroup_event("oom_kill "));
 	EXPECT_EQ(0, vft_domain_get(&self->dom, VFAB_A_MEM_USED));
-	EXPECT_EQ(true, vft_until(3000, vft_read_long(cg("memory.current")) < 4 << 20)) {
-		TH_LOG("%ld bytes are still charged", vft_read_long(cg("memory.current")));
+	EXPECT_EQ(true, vft_until(3000, vft_read_long(vft_cgroup("memory.current")) < 4 << 20)) {
+		TH_LOG("%ld bytes are still charged", vft_read_long(vft_cgroup("memory.current")));
 	}
 	/* what fits is still given */
 	pid = vft_fork();
 	if (!pid)
-		_exit(!cgroup_enter() || vft_alloc(self->owner, 8 << 20, 0, VFT_RW, NULL));
+		_exit(!vft_cgroup_enter() || vft_alloc(self->owner, 8 << 20, 0, VFT_RW, NULL));
 	EXPECT_EQ(0, vft_wait_pid(pid, 10000));
 	EXPECT_EQ(8 << 20, vft_domain_get(&self->dom, VFAB_A_MEM_USED));
 }
