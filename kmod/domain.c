@@ -4,6 +4,7 @@
 #include <linux/netlink.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <net/netns/generic.h>
 #include <uapi/linux/vfabric_netlink.h>
 #include "vfabric.h"
@@ -258,6 +259,19 @@ static int vf_domain_take_id(struct vf_domain *dom, struct net *net)
 	return -ENOSPC;
 }
 
+/*
+ * Who answers for a domain of a network namespace: who made the user namespace below
+ * the initial one. The uids in there may be many (/etc/subuid), and all his.
+ */
+static kuid_t vf_netns_owner(const struct net *net)
+{
+	const struct user_namespace *ns = net->user_ns;
+
+	while (ns->parent && ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return ns->owner;
+}
+
 /**
  * vf_domain_create - make a domain and the partitions that it begins with
  * @net: the network namespace it belongs to
@@ -284,7 +298,7 @@ struct vf_domain *vf_domain_create(struct net *net,
 	if (cfg->name)
 		strscpy(dom->name, cfg->name, sizeof(dom->name));
 	dom->net = net;
-	dom->user = vf_user_get(current_uid());
+	dom->user = vf_user_get(cfg->restricted ? vf_netns_owner(net) : current_uid());
 	if (!dom->user) {
 		ret = -ENOMEM;
 		goto put;

@@ -459,4 +459,47 @@ TEST_F_TIMEOUT(module, userns_domains, 60)
 	EXPECT_EQ(0, vft_domain_delete(&dom, false));
 }
 
+/* In a user namespace that maps many uids, as each of them: they are one user's. */
+static void as_each_uid(_Atomic int *phase)
+{
+	struct vft_domain d;
+	unsigned int i;
+
+	if (vft_become(1000, 0) || unshare(NEW_NS))
+		_exit(1);
+	*phase = 1;
+	vft_until(5000, *phase == 2);
+	for (i = 0; i < 4; i++) {
+		/* as root of it, but for the uid */
+		if (setresuid(i, 0, 0))
+			_exit(2);
+		if (vft_domain_create(&d, 2, NULL) != (i < 2 ? 0 : -EDQUOT))
+			_exit(3);
+	}
+	_exit(0);
+}
+
+TEST_F(module, userns_domains_are_of_who_made_the_namespace)
+{
+	_Atomic int *phase = vft_shared(VFT_PAGE);
+	char path[32];
+	pid_t pid;
+
+	vft_quiet = true;
+	ASSERT_EQ(0, vft_module_unload());
+	ASSERT_EQ(0, vft_module_load("userns_domains=2"));
+	pid = vft_fork();
+	if (!pid)
+		as_each_uid(phase);
+	ASSERT_EQ(true, vft_until(5000, *phase));
+	/* as newuidmap(1) does */
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", (int)pid);
+	EXPECT_EQ(true, vft_write_text(path, "0 1000 1\n1 100000 10\n"));
+	snprintf(path, sizeof(path), "/proc/%d/gid_map", (int)pid);
+	EXPECT_EQ(true, vft_write_text(path, "0 1000 1\n"));
+	*phase = 2;
+	EXPECT_EQ(0, vft_wait_pid(pid, 10000));
+	EXPECT_EQ(true, vft_until(10000, !vft_domain_total()));
+}
+
 TEST_HARNESS_MAIN
