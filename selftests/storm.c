@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * storm: processes with threads do everything at once to a few domains, at
- * random, and are killed at random. Calls may fail as they like. What must hold
+ * random, also to ids, handles, cookies and device numbers that they guess, and are
+ * killed at random. Calls may fail as they like. What must hold
  * all the time: a page of a window is zero or holds that window's own handle.
  * What must hold at the end: nothing is left.
  *
@@ -14,6 +15,9 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 #include "kselftest_harness.h"
 #include "vft.h"
 
@@ -28,6 +32,8 @@
 static struct board {
 	_Atomic uint32_t id[DOMAINS];	/* + 1; 0 while there is none */
 	_Atomic uint64_t calls, mixed, wrong_value;
+	_Atomic uint64_t handle;	/* a late one */
+	_Atomic uint64_t guessed;	/* handles that were some window's */
 	_Atomic int stop;
 } *board;
 
@@ -116,6 +122,7 @@ static void do_alloc(unsigned int *seed)
 		munmap(p, size);
 	}
 	atomic_store(&w->handle[i][vft_random(seed) % 4], handle);
+	atomic_store(&board->handle, handle);
 }
 
 static void do_import(unsigned int *seed)
@@ -325,6 +332,87 @@ static void do_domain(unsigned int *seed)
 	}
 }
 
+static uint64_t guess_handle(unsigned int *seed)
+{
+	uint64_t near = atomic_load(&board->handle);
+	uint32_t count = (near >> 32) + 1 - vft_random(seed) % 3;
+	uint32_t index = (uint32_t)near + 1 - vft_random(seed) % 3;
+
+	return (uint64_t)count << 32 | index;
+}
+
+static uint64_t guess_cookie(unsigned int *seed)
+{
+	return (uint64_t)(vft_random(seed) % (WORLD + 1)) << 45 |
+	       (uint64_t)(vft_random(seed) % 64) << 21;
+}
+
+/* The device number of somebody's file, or of none */
+static int guess_device(unsigned int *seed)
+{
+	struct vft_domain dom;
+	char path[64];
+	struct stat st;
+	int fd = -1;
+
+	domain_of(seed, &dom, NULL);
+	if (stat(vft_path(&dom, 0), &st))
+		return -1;
+	snprintf(path, sizeof(path), "/dev/storm.%d.%u", (int)gettid(), vft_random(seed));
+	if (!mknod(path, S_IFCHR | 0600,
+		   makedev(major(st.st_rdev), minor(st.st_rdev) + 8 - vft_random(seed) % 16)))
+		fd = open(path, O_RDWR | O_CLOEXEC);
+	unlink(path);
+	return fd;
+}
+
+static void do_guess(unsigned int *seed)
+{
+	struct mapping m = { .handle = guess_handle(seed), .size = VFT_PAGE };
+	int fd = vft_random(seed) % 4 ? any_file(seed, NULL) : (int)(vft_random(seed) % 48);
+	struct vft_domain dom = { };
+	uint64_t cookie;
+
+	switch (vft_random(seed) % 6) {
+	case 0:
+		if (vft_import(fd, m.handle, VFT_R, 0, &cookie))
+			break;
+		board->guessed++;
+		m.p = vft_map(fd, cookie, m.size, PROT_READ);
+		if (m.p)
+			check(&m, 0);
+		break;
+	case 1:
+		m.p = vft_map(fd, guess_cookie(seed), m.size, PROT_READ);
+		if (m.p)
+			vft_touch(m.p);
+		break;
+	case 2:
+		vft_release(fd, guess_cookie(seed));
+		break;
+	case 3:
+		vft_free(fd, m.handle);
+		break;
+	case 4:
+		fd = guess_device(seed);
+		if (fd < 0)
+			break;
+		vft_attach(fd, VFAB_RANK_ANY);
+		close(fd);
+		break;
+	case 5:
+		domain_of(seed, &dom, NULL);
+		dom.id += 4 - vft_random(seed) % 8;
+		if (vft_random(seed) % 2)
+			vft_evict(&dom, vft_random(seed) % WORLD);
+		else
+			vft_domain_delete(&dom, false);
+		break;
+	}
+	if (m.p)
+		munmap(m.p, m.size);
+}
+
 static void *work(void *arg)
 {
 	unsigned int seed = (unsigned int)(uintptr_t)arg;
@@ -333,7 +421,9 @@ static void *work(void *arg)
 		unsigned int what = vft_random(&seed) % 100, i;
 		int fd;
 
-		if (what < 14) {
+		if (vft_random(&seed) % 8 == 0) {
+			do_guess(&seed);
+		} else if (what < 14) {
 			do_open(&seed);
 		} else if (what < 17) {
 			fd = atomic_exchange(&w->fd[vft_random(&seed) % FILES], -1);
@@ -455,8 +545,8 @@ TEST_F_TIMEOUT(storm, everything_at_once, 600)
 		TH_LOG("%ld references before, %ld after", refs,
 		       vft_read_long("/sys/module/vfabric/refcnt"));
 	}
-	printf("# storm: %llu calls, %u kills, %u domains at the end\n",
-	       (unsigned long long)board->calls, kills, left);
+	printf("# storm: %llu calls, %llu handles guessed, %u kills, %u domains at the end\n",
+	       (unsigned long long)board->calls, (unsigned long long)board->guessed, kills, left);
 }
 
 /*
