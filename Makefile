@@ -34,6 +34,7 @@ help:
 	@echo 'make modules [KDIR=...]	vfabric.ko for the running kernel, or for the headers in KDIR'
 	@echo 'make modules_install	that, into /lib/modules (as root)'
 	@echo 'make install		library, tools, headers, man pages; PREFIX=/usr/local, DESTDIR'
+	@echo 'make uninstall		removes what make install installed'
 	@echo 'make dkms		register the module with DKMS (as root)'
 	@echo 'make check TEST=...	some groups of tests only: scripts/check --help'
 	@echo 'make clean'
@@ -86,8 +87,8 @@ modules_place:
 dkms:
 	@scripts/dkms
 
-install:
-	@$(MAKE) --no-print-directory -C tools install
+install uninstall:
+	@$(MAKE) --no-print-directory -C tools $@
 
 # What kbuild leaves, too, without asking for a kernel's headers
 clean:

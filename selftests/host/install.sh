@@ -83,6 +83,11 @@ result "and the installed scenarios" $? "$tmp/scenario"
 ldd "$usr/lib/vfabric/samples/collective" >"$tmp/ldd" 2>&1 && ! grep 'not found' "$tmp/ldd"
 result "samples find the installed library" $? "$tmp/ldd"
 
+make -C "$tmp/src" uninstall PREFIX="$tmp/inst" >"$tmp/uninstall.log" 2>&1 &&
+	find "$tmp/inst" ! -type d >>"$tmp/uninstall.log" &&
+	[ "$(grep -v '^make' "$tmp/uninstall.log")" = "removed from below $tmp/inst" ]
+result "make uninstall leaves no file" $? "$tmp/uninstall.log"
+
 # A program is built the way its author would, and against either library
 cat >"$tmp/prog.c" <<'END'
 #include <stdio.h>
