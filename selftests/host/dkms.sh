@@ -86,8 +86,8 @@ if ! command -v dkms >/dev/null; then
 	exit "$failed"
 fi
 
-# One that cannot sign: the real one would make a key in /var/lib/dkms
-export sign_file=/nonexistent
+# The keys that DKMS makes, and has to be enrolled, are otherwise in /var/lib/dkms
+export sign_file mok_signing_key=$tmp/mok.key mok_certificate=$tmp/mok.pub
 trees=(--dkmstree "$tmp/dkms" --sourcetree "$tmp/src")
 dkms add -m vfabric -v "$version" "${trees[@]}" >"$tmp/add.log" 2>&1
 result "dkms takes the sources" $? "$tmp/add.log"
@@ -95,12 +95,15 @@ for kernel in $kernels; do
 	parts=$(scripts/kernel path "$kernel" --headers --release) || exit 2
 	{ read -r headers; read -r release; } <<<"$parts"
 	log=$tmp/build-$kernel.log
+	sign_file=$(ls "$headers"/../../lib/linux-kbuild-*/scripts/sign-file)
 	dkms build -m vfabric -v "$version" -k "$release" --kernelsourcedir "$headers" \
 		"${trees[@]}" >"$log" 2>&1
 	result "build for $kernel" $? "$log"
 	ko=$(find "$tmp/dkms/vfabric/$version/$release" -name 'vfabric.ko*')
 	[ -n "$ko" ] && complete "$ko"
 	result "module for $kernel says what it is" $? "$tmp/modinfo"
+	grep -q '^signer: *DKMS module signing key$' "$tmp/modinfo" && [ -s "$tmp/mok.pub" ]
+	result "module for $kernel is signed with a key of DKMS" $? "$tmp/modinfo"
 	grep -q 'warning:' "$tmp/dkms/vfabric/$version/$release"/*/log/make.log
 	[ $? = 1 ]
 	result "no warning for $kernel" $? "$tmp/dkms/vfabric/$version/$release/$(uname -m)/log/make.log"
