@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One source for Debian's 6.1 and 6.12: each difference is a small inline
- * named for what it does.
+ * One source for Debian's kernels from 6.1 to 7.3: each difference is a small
+ * inline named for what it does.
  */
 #ifndef VFABRIC_COMPAT_H
 #define VFABRIC_COMPAT_H
@@ -10,8 +10,11 @@
 #include <linux/device.h>
 #include <linux/eventfd.h>
 #include <linux/mm.h>
-#include <linux/pfn_t.h>
+#include <linux/shmem_fs.h>
 #include <net/genetlink.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#include <linux/pfn_t.h>
+#endif
 
 static inline void vf_vma_set_flags(struct vm_area_struct *vma,
 				    unsigned long set, unsigned long clear)
@@ -69,10 +72,26 @@ static inline struct class *vf_class_create(const char *name)
 
 static inline vm_fault_t vf_insert_pmd(struct vm_fault *vmf, unsigned long pfn)
 {
-	return vmf_insert_pfn_pmd(vmf, __pfn_to_pfn_t(pfn, 0),
-				  vmf->flags & FAULT_FLAG_WRITE);
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+	pfn_t entry = __pfn_to_pfn_t(pfn, 0);
+#else
+	unsigned long entry = pfn;
+#endif
+
+	return vmf_insert_pfn_pmd(vmf, entry, vmf->flags & FAULT_FLAG_WRITE);
 }
 #endif
+
+/* A file of @mnt, a tmpfs, that is linked nowhere. */
+static inline struct file *vf_shmem_file(struct vfsmount *mnt,
+					 const char *name, loff_t size)
+{
+#ifdef EMPTY_VMA_FLAGS	/* 7.0: flags are a type of their own */
+	return shmem_file_setup_with_mnt(mnt, name, size, EMPTY_VMA_FLAGS);
+#else
+	return shmem_file_setup_with_mnt(mnt, name, size, 0);
+#endif
+}
 
 /* What pre_doit and post_doit of a genetlink family are told of the command */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)

@@ -9,6 +9,7 @@
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include "compat.h"
 #include "vfabric.h"
 
 /* A tmpfs of our own: 2 MiB pages wherever a window holds a whole one. */
@@ -163,8 +164,8 @@ static int vf_window_populate(struct vf_window *win)
 
 	if (vf_window_pages(win))
 		return -ENOMEM;
-	win->shm = shmem_file_setup_with_mnt(vf_tmpfs, "vfabric",
-					     (loff_t)win->npages << PAGE_SHIFT, 0);
+	win->shm = vf_shmem_file(vf_tmpfs, "vfabric",
+				 (loff_t)win->npages << PAGE_SHIFT);
 	if (IS_ERR(win->shm)) {
 		int ret = PTR_ERR(win->shm);
 
@@ -182,9 +183,9 @@ static int vf_window_populate(struct vf_window *win)
 		if (IS_ERR(page))
 			return vf_shmem_error(PTR_ERR(page));
 		folio = page_folio(page);
-		n = folio_nr_pages(folio) - folio_page_idx(folio, page);
-		for (j = 0; j < n && i < win->npages; j++, i++)
-			win->pages[i] = nth_page(page, j);
+		n = folio_nr_pages(folio);
+		for (j = folio_page_idx(folio, page); j < n && i < win->npages; j++, i++)
+			win->pages[i] = folio_page(folio, j);
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		cond_resched();
