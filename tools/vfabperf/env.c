@@ -36,7 +36,7 @@ static void file_line(const char *path, const char *key, char *to, size_t len)
 				continue;
 			v += 1 + strspn(v + 1, " \t");
 		}
-		snprintf(to, len, "%s", v);
+		snprintf(to, len, "%.*s", (int)len - 1, v);
 		break;
 	}
 	fclose(f);
