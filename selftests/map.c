@@ -622,6 +622,7 @@ TEST_F(map, works_madv_dontfork)
 {
 	char *p = vft_map(self->peer, self->cookie, SIZE, PROT_READ | PROT_WRITE);
 	pid_t pid;
+	int ret;
 
 	ASSERT_NE(NULL, p);
 	ASSERT_EQ(0, madvise(p, SIZE, MADV_DONTFORK));
@@ -629,7 +630,12 @@ TEST_F(map, works_madv_dontfork)
 	if (!pid)
 		_exit(vft_touch(p));
 	EXPECT_EQ(SIGSEGV << 8, vft_wait_pid(pid, 5000));
-	ASSERT_EQ(0, madvise(p, SIZE, MADV_DOFORK));
+	ret = madvise(p, SIZE, MADV_DOFORK);
+	if (ret && vft_kernel() > 612) {	/* for no mapping of this kind any more */
+		EXPECT_EQ(EINVAL, errno);
+		return;
+	}
+	ASSERT_EQ(0, ret);
 	pid = vft_fork();
 	if (!pid)
 		_exit(vft_touch(p) || wrong_pages(p, 0, PAGES));
