@@ -7,6 +7,8 @@
 #				tests, all-reduces of 72 and 576 ranks in shared memory
 #	make check		every test, on the host and in VMs
 #	make check-mutants	break the module line by line: does a test notice?
+#	make check-kernels	build and test for each kernel: Debian's 6.1, 6.12 and newest,
+#				generic and cloud, and arm64
 #	make check-debug	every test on kernels that find mistakes: KASAN, lockdep
 #	make bench		measure; writes build/bench.json
 #	make bench-peers	collectives against Open MPI and MPICH, which it installs (as root)
@@ -50,6 +52,9 @@ check:
 
 check-mutants:
 	@scripts/check mutants
+
+check-kernels:
+	@scripts/check kernels
 
 check-debug:
 	@scripts/check debug
@@ -96,6 +101,6 @@ clean:
 	@rm -rf $(foreach d,. kmod,$(addprefix $(d)/,*.o *.ko *.mod *.mod.c .*.cmd .*.d .*.o .tmp_* \
 		Module.symvers modules.order))
 
-.PHONY: all help demo quick check check-mutants check-debug bench bench-peers tools kdir-check modules modules_place modules_install dkms install clean
+.PHONY: all help demo quick check check-mutants check-kernels check-debug bench bench-peers tools kdir-check modules modules_place modules_install dkms install clean
 
 endif
