@@ -10,6 +10,8 @@
 #	make check-kernels	build and test for each kernel: Debian's 6.1, 6.12 and newest,
 #				generic and cloud, and arm64
 #	make check-debug	every test on kernels that find mistakes: KASAN, lockdep
+#	make fuzz		parsers, then the module, by chance; SECONDS=120 for each
+#	make check-fuzz		plant bugs, one at a time: does the fuzzer find them?
 #	make bench		measure; writes build/bench.json
 #	make bench-peers	collectives against Open MPI and MPICH, which it installs (as root)
 #	make help		the rest
@@ -59,6 +61,14 @@ check-kernels:
 check-debug:
 	@scripts/check debug
 
+SECONDS ?= 120
+fuzz:
+	@scripts/fuzz --host --seconds $(SECONDS)
+	@scripts/fuzz --seconds $(SECONDS)
+
+check-fuzz:
+	@scripts/fuzz --plant
+
 bench:
 	@scripts/bench
 
@@ -101,6 +111,6 @@ clean:
 	@rm -rf $(foreach d,. kmod,$(addprefix $(d)/,*.o *.ko *.mod *.mod.c .*.cmd .*.d .*.o .tmp_* \
 		Module.symvers modules.order))
 
-.PHONY: all help demo quick check check-mutants check-kernels check-debug bench bench-peers tools kdir-check modules modules_place modules_install dkms install clean
+.PHONY: all help demo quick check check-mutants check-kernels check-debug fuzz check-fuzz bench bench-peers tools kdir-check modules modules_place modules_install dkms install clean
 
 endif

@@ -1,0 +1,692 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Running a program, and what must hold: of each call what linux/vfabric.h says
+ * of all, of each access to memory that it has the right, and in the end that
+ * nothing is left. What the kernel itself finds, main.c reads in its log.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <linux/vfabric.h>
+#include <linux/vfabric_netlink.h>
+#include "fuzz.h"
+
+#define PAGE		4096UL
+#define ARENA_PAGES	1024U		/* of a map: two huge pages */
+#define ARENA		(ARENA_PAGES * PAGE)
+#define SLICE_US	10000		/* after which a call that sleeps is interrupted */
+
+bool verbose;
+
+#define N(name, high) { name, K_INT, 8, 0, 0, high, A_OURS, NULL }
+#define ARGS(...) (const struct arg[]){ __VA_ARGS__, { 0 } }
+#define FILE_ARG N("file", FILES - 1)
+#define MAP_ARG N("map", MAPS - 1)
+#define PAGES_ARG { "pages", K_INT, 8, 0, 1, ARENA_PAGES, 0, NULL }
+#define PAGE_ARG { "page", K_INT, 8, 0, 0, ARENA_PAGES - 1, 0, NULL }
+#define COOKIE_ARG { "cookie", K_COOKIE, 8, 0, 0, ~0ULL, 0, NULL }
+#define DOMAIN_ARG { "domain", K_DOMAIN, 4, 0, 0, ~0U, 0, NULL }
+#define SMALL(name) { name, K_INT, 8, 0, 0, 3, 0, NULL }
+
+const struct desc sys_descs[] = {
+	{ "open", C_SYS, SYS_OPEN, 0, 0, ARGS(FILE_ARG, DOMAIN_ARG, SMALL("partition"),
+					     SMALL("channel"), N("blocking", 1)) },
+	{ "close", C_SYS, SYS_CLOSE, 0, 0, ARGS(FILE_ARG) },
+	{ "dup", C_SYS, SYS_DUP, 0, 0, ARGS(FILE_ARG, N("to", FILES - 1)) },
+	{ "eventfd", C_SYS, SYS_EVENTFD, 0, 0, ARGS(FILE_ARG) },
+	{ "read", C_SYS, SYS_READ, 0, 0, ARGS(FILE_ARG, N("bytes", 100)) },
+	{ "poll", C_SYS, SYS_POLL, 0, 0, ARGS(FILE_ARG) },
+	{ "ioctl", C_SYS, SYS_IOCTL, 0, 0, ARGS(FILE_ARG, N("nr", 255), N("size", 200),
+					       N("dir", 3)) },
+	{ "mmap", C_SYS, SYS_MMAP, 0, 0, ARGS(MAP_ARG, FILE_ARG, COOKIE_ARG, SMALL("from"),
+					     PAGE_ARG, PAGES_ARG, N("prot", 7),
+					     N("private", 1)) },
+	{ "munmap", C_SYS, SYS_MUNMAP, 0, 0, ARGS(MAP_ARG, PAGE_ARG, PAGES_ARG) },
+	{ "mprotect", C_SYS, SYS_MPROTECT, 0, 0, ARGS(MAP_ARG, PAGE_ARG, PAGES_ARG,
+						     N("prot", 7)) },
+	{ "mremap", C_SYS, SYS_MREMAP, 0, 0, ARGS(MAP_ARG, PAGE_ARG, PAGES_ARG, N("to", MAPS - 1),
+						 SMALL("more"), N("keep", 1)) },
+	{ "madvise", C_SYS, SYS_MADVISE, 0, 0, ARGS(MAP_ARG, PAGE_ARG, PAGES_ARG,
+						   N("advice", 7)) },
+	{ "load", C_SYS, SYS_LOAD, 0, 0, ARGS(MAP_ARG, PAGE_ARG, N("word", 511)) },
+	{ "store", C_SYS, SYS_STORE, 0, 0, ARGS(MAP_ARG, PAGE_ARG, N("word", 511),
+					       SMALL("value")) },
+	{ "fork", C_SYS, SYS_FORK, 0, 0, ARGS(N("calls", 7), N("wait", 1)) },
+	{ "reopen", C_SYS, SYS_REOPEN, 0, 0, ARGS(N("none", 0)) },
+	{ "nap", C_SYS, SYS_NAP, 0, 0, ARGS(N("none", 0)) },
+};
+
+const unsigned int nsys_descs = sizeof(sys_descs) / sizeof(*sys_descs);
+
+/* --- what a program has ------------------------------------------------- */
+
+struct file {
+	int fd;			/* -1: none */
+	unsigned int opened;	/* which open() it is of */
+};
+
+/* A right to map, as a call gave it; its file may be gone */
+struct right {
+	unsigned int opened;
+	uint64_t cookie, size, handle;
+	uint32_t access, loss;
+};
+
+static struct file file[FILES];
+static unsigned int opens;
+static uint64_t handle[NAMED];
+static unsigned int nhandles;
+static uint64_t freed[NAMED];
+static unsigned int nfreed;
+static struct right right[NAMED];
+static unsigned int nrights;
+
+/* By page of each map: the right that it was mapped by, from 1; 0 not known */
+static uint8_t mapped[MAPS][ARENA_PAGES];
+static bool maps_used;
+static char *arena, *end_page, *readonly_page, *readonly_alias;
+static pid_t child[MAX_CALLS];
+static unsigned int nchildren;
+static int refcnt_fd;
+
+static int fd_of(uint64_t i)
+{
+	return file[i % FILES].fd;
+}
+
+static void set_file(uint64_t i, int fd, unsigned int opened)
+{
+	struct file *f = &file[i % FILES];
+
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = fd;
+	f->opened = opened;
+}
+
+/* Handles mean something within a domain: only where there is but one */
+static bool is_freed(uint64_t h)
+{
+	unsigned int i;
+
+	for (i = 0; i < nfreed && !shared->dirty; i++)
+		if (freed[i] == h)
+			return true;
+	return false;
+}
+
+/* --- touching memory that may be gone ----------------------------------- */
+
+static sigjmp_buf touch_env;
+static volatile sig_atomic_t touching;
+
+static void on_signal(int sig)
+{
+	if (touching) {
+		touching = 0;
+		siglongjmp(touch_env, sig);
+	}
+	if (sig != SIGALRM) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+}
+
+/* Copies, and returns 0 or the signal that ended it */
+static int touch(void *to, const void *from, size_t n)
+{
+	int sig = sigsetjmp(touch_env, 1);
+	volatile char *t = to;
+	const volatile char *f = from;
+	size_t i;
+
+	if (sig)
+		return sig;
+	touching = 1;
+	if (n == 8)
+		*(volatile uint64_t *)to = *(const volatile uint64_t *)from;
+	else
+		for (i = 0; i < n; i++)
+			t[i] = f[i];
+	touching = 0;
+	return 0;
+}
+
+static char *map_page(uint64_t map, uint64_t page)
+{
+	return arena + map % MAPS * ARENA + page % ARENA_PAGES * PAGE;
+}
+
+/* Of @pages from @page on, what lies in the arena */
+static size_t map_bytes(uint64_t page, uint64_t pages)
+{
+	uint64_t room = ARENA_PAGES - page % ARENA_PAGES;
+
+	return (pages < room ? pages : room) * PAGE;
+}
+
+static void access_word(const struct call *c, bool store)
+{
+	uint64_t map = call_arg(c, 0), page = call_arg(c, 1), word = call_arg(c, 2);
+	uint64_t *p = (uint64_t *)map_page(map, page) + word % 512, value = call_arg(c, 3);
+	unsigned int i = mapped[map % MAPS][page % ARENA_PAGES];
+	int sig = store ? touch(p, &value, 8) : touch(&value, p, 8);
+
+	if (verbose)
+		fprintf(stderr, "%s: signal %d, value %#llx\n", c->desc->name, sig,
+			(unsigned long long)value);
+	if (sig || !i)
+		return;
+	if (store && !(right[i - 1].access & VFAB_ACCESS_WRITE))
+		wrong("a store went through an import that is read-only");
+	if (right[i - 1].handle && is_freed(right[i - 1].handle) &&
+	    right[i - 1].loss == VFAB_LOSS_SIGBUS)
+		wrong("an access reached a window that was freed");
+}
+
+/* --- memory ------------------------------------------------------------- */
+
+static const int advices[] = {
+	MADV_DONTNEED, MADV_WILLNEED, MADV_REMOVE, MADV_DONTFORK, MADV_HUGEPAGE, MADV_FREE,
+	22 /* MADV_POPULATE_READ */, 23 /* MADV_POPULATE_WRITE */,
+};
+
+static void check_prot(unsigned int i, int prot, const char *by)
+{
+	if (!i)
+		return;
+	if (prot & PROT_EXEC)
+		wrong("%s makes an import executable", by);
+	if (prot & PROT_WRITE && !(right[i - 1].access & VFAB_ACCESS_WRITE))
+		wrong("%s makes an import writable that is read-only", by);
+}
+
+/* The right to @cookie of the file, from 1 */
+static unsigned int find_right(const struct file *f, uint64_t cookie)
+{
+	unsigned int i;
+
+	for (i = nrights; i; i--)
+		if (right[i - 1].opened == f->opened && right[i - 1].cookie == cookie)
+			break;
+	return i;
+}
+
+static uint64_t cookie_of(uint64_t v)
+{
+	return v < NAMED ? right[v].cookie : v;
+}
+
+static void do_mmap(const struct call *c)
+{
+	const struct file *f = &file[call_arg(c, 1) % FILES];
+	uint64_t cookie = cookie_of(call_arg(c, 2)), from = call_arg(c, 3) % 4096 * PAGE;
+	uint64_t page = call_arg(c, 4), map = call_arg(c, 0) % MAPS;
+	size_t bytes = map_bytes(page, call_arg(c, 5));
+	int prot = c->have & 1 << 6 ? call_arg(c, 6) & 7 : PROT_READ | PROT_WRITE;
+	unsigned int i;
+	void *p;
+
+	maps_used = true;
+	p = mmap(map_page(map, page), bytes, prot,
+		 (call_arg(c, 7) & 1 ? MAP_PRIVATE : MAP_SHARED) | MAP_FIXED, f->fd, cookie + from);
+	if (verbose)
+		fprintf(stderr, "mmap: %s\n", p == MAP_FAILED ? strerror(errno) : "Success");
+	if (p == MAP_FAILED && bytes)	/* what was there may be gone */
+		memset(&mapped[map][page % ARENA_PAGES], 0, bytes / PAGE);
+	if (p == MAP_FAILED)
+		return;
+	i = find_right(f, cookie);
+	if (i && call_arg(c, 7) & 1)
+		wrong("an import was mapped privately");
+	check_prot(i, prot, "mmap()");
+	if (i && right[i - 1].size && from + bytes > right[i - 1].size)
+		wrong("mapped %#llx bytes of an import of %#llx",
+		      (unsigned long long)(from + bytes), (unsigned long long)right[i - 1].size);
+	memset(&mapped[map][page % ARENA_PAGES], i, bytes / PAGE);
+}
+
+static void do_mprotect(uint64_t map, uint64_t page, size_t bytes, int prot)
+{
+	size_t k;
+
+	if (mprotect(map_page(map, page), bytes, prot))
+		return;
+	for (k = 0; k < bytes / PAGE; k++)
+		check_prot(mapped[map % MAPS][page % ARENA_PAGES + k], prot, "mprotect()");
+}
+
+static void do_mremap(const struct call *c, uint64_t map, uint64_t page, size_t bytes)
+{
+	uint64_t to = call_arg(c, 3) % MAPS;
+	size_t more = bytes + call_arg(c, 4) % 4 * PAGE;
+	int flags = MREMAP_MAYMOVE | MREMAP_FIXED | (call_arg(c, 5) & 1 ? MREMAP_DONTUNMAP : 0);
+	uint8_t was[ARENA_PAGES];
+	void *p;
+
+	if (map % MAPS == to || more > ARENA)
+		return;
+	p = mremap(map_page(map, page), bytes, more, flags, map_page(to, 0));
+	if (verbose)
+		fprintf(stderr, "mremap: %s\n", p == MAP_FAILED ? strerror(errno) : "Success");
+	/* Failing half-way, it may have unmapped what was there */
+	memcpy(was, &mapped[map % MAPS][page % ARENA_PAGES], bytes / PAGE);
+	memset(mapped[to], 0, more / PAGE);
+	if (p == MAP_FAILED)
+		return;
+	if (!(flags & MREMAP_DONTUNMAP))
+		memset(&mapped[map % MAPS][page % ARENA_PAGES], 0, bytes / PAGE);
+	memcpy(mapped[to], was, bytes / PAGE);
+	if (more > bytes && was[0])
+		wrong("mremap() made an import longer");
+}
+
+static void do_memory(const struct call *c)
+{
+	uint64_t map = call_arg(c, 0), page = call_arg(c, 1);
+	size_t bytes = map_bytes(page, call_arg(c, 2));
+
+	switch (c->desc->number) {
+	case SYS_MUNMAP:
+		if (!munmap(map_page(map, page), bytes))
+			memset(&mapped[map % MAPS][page % ARENA_PAGES], 0, bytes / PAGE);
+		break;
+	case SYS_MPROTECT:
+		do_mprotect(map, page, bytes, call_arg(c, 3) & 7);
+		break;
+	case SYS_MREMAP:
+		do_mremap(c, map, page, bytes);
+		break;
+	case SYS_MADVISE:
+		madvise(map_page(map, page), bytes, advices[call_arg(c, 3) & 7]);
+		break;
+	}
+}
+
+/* --- ioctls ------------------------------------------------------------- */
+
+static uint64_t deadline_of(uint64_t v)
+{
+	struct timespec now;
+
+	switch (v) {
+	case NO_WAIT:
+		return 0;
+	case PAST:
+		return 1;
+	case SOON:
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		return now.tv_sec * 1000000000ULL + now.tv_nsec + 1000000;
+	case NEVER:
+		return VFAB_NO_DEADLINE;
+	default:
+		return v;
+	}
+}
+
+static uint64_t meaning(const struct arg *a, uint64_t v)
+{
+	switch (a->kind) {
+	case K_HANDLE:
+		return v < NAMED ? handle[v] : v;
+	case K_COOKIE:
+		return cookie_of(v);
+	case K_DEADLINE:
+		return deadline_of(v);
+	case K_FD:
+		return v < FILES ? (uint64_t)fd_of(v) : v;
+	case K_SIZE:
+		return v < 4096 ? v * PAGE : v;
+	case K_DOMAIN:
+		return nl_domain(v);
+	default:
+		return v;
+	}
+}
+
+static uint64_t field(const struct desc *d, const char *buf, const char *name, uint64_t none)
+{
+	const struct arg *a;
+	uint64_t v = 0;
+
+	for (a = d->args + IOCTL_OWN; a->name; a++)
+		if (!strcmp(a->name, name)) {
+			memcpy(&v, buf + a->where, a->size);
+			return v;
+		}
+	return none;
+}
+
+/* Keep what a call gave */
+static void take_reply(const struct desc *d, const char *buf, const struct file *f)
+{
+	const struct arg *a;
+	uint64_t v;
+
+	for (a = d->args + IOCTL_OWN; a->name; a++) {
+		v = 0;
+		memcpy(&v, buf + a->where, a->size);
+		if (a->flags & A_ZERO && v)
+			wrong("%s: %s is %#llx, not 0", d->name, a->name, (unsigned long long)v);
+		if (!(a->flags & A_REPLY))
+			continue;
+		if (a->kind == K_HANDLE && nhandles < NAMED)
+			handle[nhandles++] = v;
+		if (a->kind == K_COOKIE && !find_right(f, v) && nrights < NAMED)
+			right[nrights++] = (struct right){
+				.opened = f->opened, .cookie = v,
+				/* what the file itself shows is to be read */
+				.access = field(d, buf, "access",
+						_IOC_DIR(d->number) == _IOC_READ ?
+						VFAB_ACCESS_READ : ~0U),
+				.loss = field(d, buf, "loss", 0),
+				.size = field(d, buf, "size", 0),
+				.handle = field(d, buf, "handle", 0),
+			};
+	}
+}
+
+/* Where the kernel is told to look, with @buf there if that can be */
+static char *place(unsigned int at, const char *buf, char *normal, size_t size)
+{
+	char *p = normal;
+
+	switch (at) {
+	case AT_BUFFER:
+		break;
+	case AT_NULL:
+		return NULL;
+	case AT_END:
+		p = end_page + PAGE - size / 2;
+		memcpy(p, buf, size / 2);
+		return p;
+	case AT_READONLY:
+		p = readonly_page;
+		memcpy(readonly_alias, buf, size);
+		return p;
+	default:
+		p = map_page(at - AT_MAP, 0);
+		touch(p, buf, size);
+		return p;
+	}
+	memcpy(p, buf, size);
+	return p;
+}
+
+static void check_error(const struct desc *d, int err)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndocumented_errors; i++)
+		if (documented_errors[i] == err)
+			return;
+	wrong("%s fails with %d (%s), which linux/vfabric.h does not know", d->name, err,
+	      strerror(err));
+}
+
+static void do_ioctl(const struct call *c)
+{
+	const struct desc *d = c->desc;
+	const struct file *f = &file[call_arg(c, IOCTL_FILE) % FILES];
+	unsigned int at = call_arg(c, IOCTL_AT) % (AT_MAP + MAPS), i;
+	unsigned int length = call_arg(c, IOCTL_LENGTH) % 200, number = d->number;
+	char buf[256] = "", normal[256], *p;
+	int ret, err;
+
+	for (i = IOCTL_OWN; d->args[i].name; i++) {
+		uint64_t v = c->have & 1ULL << i ? meaning(&d->args[i], c->arg[i]) : 0;
+
+		memcpy(buf + d->args[i].where, &v, d->args[i].size);
+	}
+	if (length)
+		number = (number & ~(_IOC_SIZEMASK << _IOC_SIZESHIFT)) | length << _IOC_SIZESHIFT;
+	p = place(at, buf, normal, sizeof(normal));
+	ret = ioctl(f->fd, number, p);
+	err = errno;
+	if (verbose)
+		fprintf(stderr, "%s: %s\n", d->name, ret ? strerror(err) : "Success");
+	if (!f->opened)
+		return;		/* no file of the device */
+	if (ret)
+		check_error(d, err);
+	if (at != AT_BUFFER)
+		return;
+	if (ret && !(err == ETIMEDOUT && d->number == VFAB_IOC_WAIT) &&
+	    memcmp(buf, normal, sizeof(buf)))
+		wrong("%s fails (%s), but changes its structure", d->name, strerror(err));
+	if (ret || length)
+		return;
+	if (d->number == VFAB_IOC_WINDOW_FREE && !shared->dirty && nfreed < NAMED)
+		freed[nfreed++] = field(d, buf, "handle", 0);
+	if (d->number == VFAB_IOC_IMPORT && is_freed(field(d, buf, "handle", 0)))
+		wrong("a window could be imported after it was freed");
+	take_reply(d, normal, f);
+}
+
+/* --- files -------------------------------------------------------------- */
+
+static void do_open(const struct call *c)
+{
+	char path[64];
+	unsigned int id = nl_domain(call_arg(c, 1));
+	int n = snprintf(path, sizeof(path), "/dev/vfabric/%u", id);
+	int fd;
+
+	if (c->have & 1 << 3)
+		snprintf(path + n, sizeof(path) - n, ".%d.%d", (int)call_arg(c, 2) % 65536,
+			 (int)call_arg(c, 3) % 65536);
+	else if (call_arg(c, 2))
+		snprintf(path + n, sizeof(path) - n, ".%d", (int)call_arg(c, 2) % 65536);
+	fd = open(path, O_RDWR | O_CLOEXEC | (call_arg(c, 4) & 1 ? 0 : O_NONBLOCK));
+	if (verbose)
+		fprintf(stderr, "open: %s: %s\n", path, fd < 0 ? strerror(errno) : "Success");
+	set_file(call_arg(c, 0), fd, fd < 0 ? 0 : ++opens);
+}
+
+static void do_file(const struct call *c)
+{
+	uint64_t i = call_arg(c, 0), to = call_arg(c, 1);
+	struct pollfd p = { .fd = fd_of(i), .events = POLLIN };
+	char buf[256] __attribute__((aligned(8)));
+
+	switch (c->desc->number) {
+	case SYS_OPEN:
+		do_open(c);
+		break;
+	case SYS_CLOSE:
+		set_file(i, -1, 0);
+		break;
+	case SYS_DUP:
+		if (fd_of(i) >= 0)
+			set_file(to, dup(fd_of(i)), file[i % FILES].opened);
+		break;
+	case SYS_EVENTFD:
+		set_file(i, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), 0);
+		break;
+	case SYS_READ:
+		read(fd_of(i), buf, call_arg(c, 1) % sizeof(buf));
+		break;
+	case SYS_POLL:
+		poll(&p, 1, 0);
+		break;
+	case SYS_IOCTL:
+		memset(buf, 0, sizeof(buf));
+		if (file[i % FILES].opened)
+			ioctl(fd_of(i), _IOC(call_arg(c, 3) & 3, VFAB_IOC_MAGIC,
+					     call_arg(c, 1) & 255, call_arg(c, 2) % 200), buf);
+		break;
+	}
+}
+
+/* --- programs ----------------------------------------------------------- */
+
+static void slice(bool on)
+{
+	struct itimerval t = { { 0, on ? SLICE_US : 0 }, { 0, on ? SLICE_US : 0 } };
+
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static void run(const struct prog *p, unsigned int from, unsigned int to, bool may_fork);
+
+/* A child makes the next calls; those that follow them are the parent's. */
+static unsigned int do_fork(const struct prog *p, unsigned int at, unsigned int to)
+{
+	const struct call *c = &p->call[at];
+	unsigned int n = call_arg(c, 0) % MAX_CALLS;
+	siginfo_t info;
+	pid_t pid;
+
+	if (n > to - at - 1)
+		n = to - at - 1;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		slice(true);
+		run(p, at + 1, at + 1 + n, false);
+		_exit(0);
+	}
+	if (pid < 0)
+		return n;
+	child[nchildren++] = pid;
+	if (call_arg(c, 1) & 1)		/* at most until the slice is over */
+		waitid(P_PID, pid, &info, WEXITED | WNOWAIT);
+	return n;
+}
+
+static void run(const struct prog *p, unsigned int from, unsigned int to, bool may_fork)
+{
+	struct timespec nap = { .tv_nsec = 1000000 };
+	unsigned int i;
+
+	for (i = from; i < to; i++) {
+		const struct call *c = &p->call[i];
+
+		shared->calls++;
+		if (c->desc->type == C_IOCTL) {
+			do_ioctl(c);
+			continue;
+		}
+		if (c->desc->type == C_NL) {
+			nl_call(c);
+			continue;
+		}
+		switch (c->desc->number) {
+		case SYS_MMAP:
+			do_mmap(c);
+			break;
+		case SYS_MUNMAP: case SYS_MPROTECT: case SYS_MREMAP: case SYS_MADVISE:
+			do_memory(c);
+			break;
+		case SYS_LOAD: case SYS_STORE:
+			access_word(c, c->desc->number == SYS_STORE);
+			break;
+		case SYS_FORK:
+			if (may_fork)
+				i += do_fork(p, i, to);
+			break;
+		case SYS_REOPEN:
+			nl_reopen();
+			break;
+		case SYS_NAP:
+			nanosleep(&nap, NULL);
+			break;
+		default:
+			do_file(c);
+		}
+	}
+}
+
+/* Runs @p and closes all that it has; exec_reset() must follow. */
+void exec_prog(const struct prog *p)
+{
+	unsigned int i;
+
+	nhandles = 0;
+	nfreed = 0;
+	nrights = 0;
+	memset(right, 0, sizeof(right));
+	memset(handle, 0, sizeof(handle));
+	nl_begin();
+	run(p, 0, p->n, true);
+	for (i = 0; i < nchildren; i++) {
+		/* A child has one more slice to end by itself */
+		if (!waitpid(child[i], NULL, WNOHANG)) {
+			usleep(1000);
+			kill(child[i], SIGKILL);
+			while (waitpid(child[i], NULL, 0) < 0 && errno == EINTR)
+				;
+		}
+	}
+	nchildren = 0;
+	if (maps_used) {
+		munmap(arena, ARENA * MAPS);
+		memset(mapped, 0, sizeof(mapped));
+		maps_used = false;
+	}
+	for (i = 0; i < FILES; i++)
+		set_file(i, -1, 0);
+}
+
+static bool module_is_idle(void)
+{
+	char now[16] = "";
+
+	return pread(refcnt_fd, now, sizeof(now) - 1, 0) > 0 && !strcmp(now, "0\n");
+}
+
+/* Nothing may be left; then the next program finds what the last one found. */
+void exec_reset(void)
+{
+	unsigned int tries;
+
+	if (*shared->found)
+		_exit(1);
+	for (tries = 0; !module_is_idle(); tries++) {
+		if (tries == 100)
+			wrong("something still uses the module after all files were closed");
+		usleep(1000);
+	}
+	if (shared->dirty)
+		nl_reset();
+}
+
+void exec_init(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	unsigned int i;
+	int memfd;
+
+	for (i = 0; i < FILES; i++)
+		file[i].fd = -1;
+	sigaction(SIGBUS, &sa, NULL);
+	sigaction(SIGSEGV, &sa, NULL);
+	sigaction(SIGALRM, &sa, NULL);
+	/* Where nothing else is, and nothing else comes */
+	arena = (char *)0x4000000000ULL;
+	end_page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	munmap(end_page + PAGE, PAGE);
+	memfd = memfd_create("fuzz", MFD_CLOEXEC);
+	ftruncate(memfd, PAGE);
+	readonly_page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, memfd, 0);
+	readonly_alias = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+	close(memfd);
+	refcnt_fd = open("/sys/module/vfabric/refcnt", O_RDONLY | O_CLOEXEC);
+	slice(true);
+	nl_init();
+	shared->dirty = 1;
+	exec_reset();
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fuzz - call the module by chance, and keep what reaches new code of it
+ *
+ * How to use, by example, as root in a throw-away guest (scripts/fuzz does all this):
+ *
+ *	fuzz --seconds 60 --seed 7 --out DIR FILE...
+ *	fuzz --run FILE...		run the programs in there, say what each call does
+ *	fuzz --calls			list what is called, and with which arguments
+ *
+ * Without KCOV in the kernel, or a module that was not built for it, it goes on blind.
+ * DIR/running has the last programs, the one that runs among them, whatever happens to
+ * the kernel; DIR/corpus gets the programs that reached code which none before did.
+ * Exit status: 0 nothing found, 1 found (the reason is the last line), 2 cannot start.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <linux/kcov.h>
+#include "fuzz.h"
+
+#define COVER_MAX	(1 << 15)	/* entries of the kernel's buffer */
+#define EDGES		(1 << 18)
+#define BLOCKS		(1 << 15)
+#define CORPUS		2000
+#define RING		8		/* programs that are remembered */
+#define HANG_S		3
+#define SLOW_US		50000		/* what takes longer is not worth keeping */
+
+/* What outlives the process that runs programs, which a program may have killed */
+static struct all {
+	struct shared shared;
+	uint64_t progs, beat;
+	unsigned int killed;
+	unsigned int seeds, nseeds;	/* run so far; of the first in corpus */
+	uint8_t edge[EDGES];
+	uint64_t block[BLOCKS];
+	unsigned int nblocks, edges, n;
+	bool kept[CORPUS];		/* reached a block that was new */
+	struct prog corpus[CORPUS];
+} *all;
+
+struct shared *shared;
+static uint64_t *cover;
+static int kmsg_fd = -1, running_fd = -1;
+static const char *out = ".";
+static uint64_t seed = 1;
+static unsigned int seconds = 60, total;
+static time_t start;
+
+void wrong(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(shared->found, sizeof(shared->found), format, args);
+	va_end(args);
+	_exit(1);
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
+}
+
+static time_t now(void)
+{
+	return now_us() / 1000000;
+}
+
+/* --- what the kernel says ------------------------------------------------ */
+
+/*
+ * Any warning, and worse; the text after "PRIORITY,NUMBER,TIME,FLAGS;". But netlink
+ * itself tells of lengths that are wrong.
+ */
+static void check_kernel(void)
+{
+	char line[1024], *text;
+	ssize_t n;
+
+	while ((n = read(kmsg_fd, line, sizeof(line) - 1)) > 0) {
+		line[n] = 0;
+		text = strchr(line, ';');
+		if (!text || (strtoul(line, NULL, 10) & 7) > 4 || !strncmp(text, ";netlink: ", 10))
+			continue;
+		text[1 + strcspn(text + 1, "\n")] = 0;
+		wrong("the kernel says: %s", text + 1);
+	}
+}
+
+/* --- coverage ------------------------------------------------------------ */
+
+static unsigned int hit[EDGES], nhit;
+static uint32_t hit_in[EDGES];		/* run in which it was hit last */
+static uint32_t run_number;
+static uint64_t run_us;
+
+static void cover_open(void)
+{
+	int fd = open("/sys/kernel/debug/kcov", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (!ioctl(fd, KCOV_INIT_TRACE, COVER_MAX))
+		cover = mmap(NULL, COVER_MAX * 8, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (cover == MAP_FAILED || ioctl(fd, KCOV_ENABLE, KCOV_TRACE_PC))
+		cover = NULL;
+}
+
+static bool new_block(uint64_t pc)
+{
+	unsigned int i;
+
+	for (i = pc * 0x9e3779b97f4a7c15ULL >> 49; all->block[i]; i = (i + 1) % BLOCKS)
+		if (all->block[i] == pc)
+			return false;
+	if (all->nblocks == BLOCKS / 2)
+		return false;
+	all->block[i] = pc;
+	all->nblocks++;
+	return true;
+}
+
+/* The edges of the run that ends, into hit[] */
+static void cover_collect(void)
+{
+	uint64_t n = cover ? cover[0] : 0, before = 0, i;
+
+	run_number++;
+	nhit = 0;
+	for (i = 1; i <= n && i < COVER_MAX; i++) {
+		unsigned int e = (cover[i] * 31 ^ before) * 0x9e3779b97f4a7c15ULL >> 46;
+
+		before = cover[i] * 17;
+		if (hit_in[e] == run_number)
+			continue;
+		hit_in[e] = run_number;
+		hit[nhit++] = e;
+	}
+}
+
+static bool reaches(const unsigned int *edge, unsigned int n)
+{
+	while (n--)
+		if (hit_in[edge[n]] != run_number)
+			return false;
+	return true;
+}
+
+/* --- programs ------------------------------------------------------------ */
+
+/* Into the host's file, before it runs: the kernel may not survive it. */
+static void note_running(const struct prog *p)
+{
+	static char text[TEXT_MAX];
+	off_t at = all->progs % RING * TEXT_MAX;
+	int n = snprintf(text, sizeof(text), "# program %llu\n", (unsigned long long)all->progs);
+
+	n += prog_print(p, text + n, sizeof(text) - n - 1);
+	text[n++] = '\n';
+	memset(text + n, 0, sizeof(text) - n);
+	if (pwrite(running_fd, text, sizeof(text), at) > 0)
+		sync_file_range(running_fd, at, sizeof(text),
+				SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
+static void run_prog(const struct prog *p)
+{
+	if (running_fd >= 0)
+		note_running(p);
+	all->progs++;
+	all->beat++;
+	if (cover)
+		cover[0] = 0;
+	run_us = now_us();
+	exec_prog(p);
+	run_us = now_us() - run_us;
+	cover_collect();
+	check_kernel();
+	exec_reset();
+}
+
+/* Without the calls that are not needed to reach the edges. */
+static void shorten(struct prog *p, const unsigned int *edge, unsigned int n)
+{
+	static struct prog less;
+	unsigned int i;
+
+	for (i = p->n; i-- > 0 && p->n > 1;) {
+		less = *p;
+		less.n--;
+		memmove(&less.call[i], &less.call[i + 1], (less.n - i) * sizeof(less.call[0]));
+		run_prog(&less);
+		if (reaches(edge, n))
+			*p = less;
+	}
+}
+
+/* Did it reach what none before did? Then it is worth keeping. */
+static void consider(struct prog *p)
+{
+	static unsigned int fresh[EDGES];
+	unsigned int n = 0, i;
+	bool blocks = false;
+
+	for (i = 0; i < nhit; i++)
+		if (!all->edge[hit[i]])
+			fresh[n++] = hit[i];
+	if (!n || run_us > SLOW_US)
+		return;
+	for (i = 1; i <= cover[0] && i < COVER_MAX; i++)
+		blocks |= new_block(cover[i]);
+	for (i = 0; i < n; i++)
+		all->edge[fresh[i]] = 1;
+	all->edges += n;
+	if (all->n == CORPUS)
+		return;
+	shorten(p, fresh, n);
+	all->corpus[all->n] = *p;
+	all->kept[all->n++] = blocks;
+}
+
+static void step(void)
+{
+	static struct prog p;
+	unsigned int recent = all->n < 32 ? all->n : 32;
+
+	if (all->seeds < all->nseeds) {
+		p = all->corpus[all->seeds++];
+		run_prog(&p);
+		consider(&p);
+		return;
+	}
+	p.n = 0;
+	if (all->n && below(16))	/* the newest more often */
+		p = all->corpus[below(2) ? below(all->n) : all->n - 1 - below(recent)];
+	prog_mutate(&p, all->n ? &all->corpus[below(all->n)] : NULL);
+	run_prog(&p);
+	consider(&p);
+}
+
+/* --- the process that runs them, and the one that looks after it ---------- */
+
+static void report(const char *what)
+{
+	unsigned int s = now() - start;
+
+	unsigned long long progs = all->progs, calls = shared->calls;
+
+	fprintf(stderr, "fuzz: %s%u s, %llu programs (%llu/s), %llu calls (%llu/s), ", what, s,
+		progs, progs / (s ? s : 1), calls, calls / (s ? s : 1));
+	fprintf(stderr, "%u killed, corpus %u, %u edges, %u of %u blocks\n", all->killed, all->n,
+		all->edges, all->nblocks, total);
+}
+
+static void child(void)
+{
+	chance_seed(seed + all->progs);
+	exec_init();
+	cover_open();
+	kmsg_fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	lseek(kmsg_fd, 0, SEEK_END);
+	while (now() - start < seconds)
+		step();
+	_exit(0);
+}
+
+/* Whether it ended in time; it is killed where it makes no progress. */
+static bool look_after(pid_t pid, int *status)
+{
+	uint64_t beat = 0;
+	time_t since = now(), shown = since;
+
+	while (!waitpid(pid, status, WNOHANG)) {
+		usleep(50000);
+		if (all->beat != beat) {
+			beat = all->beat;
+			since = now();
+		}
+		if (now() - shown >= 10) {
+			report("");
+			shown = now();
+		}
+		if (now() - since > HANG_S)
+			kill(pid, SIGKILL);
+		if (now() - since > HANG_S + 20)
+			return false;
+	}
+	return true;
+}
+
+static int fuzz(void)
+{
+	int status = 0;
+	pid_t pid;
+
+	do {
+		pid = fork();
+		if (!pid)
+			child();
+		if (!look_after(pid, &status)) {
+			snprintf(shared->found, sizeof(shared->found),
+				 "a process sleeps and cannot be killed");
+			break;
+		}
+		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+			snprintf(shared->found, sizeof(shared->found),
+				 "the fuzzer died of signal %d", WTERMSIG(status));
+		all->killed += WIFSIGNALED(status);
+	} while (WIFSIGNALED(status) && !*shared->found && now() - start < seconds);
+	report("in all ");
+	if (*shared->found)
+		fprintf(stderr, "fuzz: FOUND: %s\n", shared->found);
+	return !!*shared->found;
+}
+
+/* --- files --------------------------------------------------------------- */
+
+static void load(const char *name)
+{
+	static char text[1 << 20];
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	const char *p = text;
+	char err[128];
+
+	if (n < 0) {
+		fprintf(stderr, "fuzz: %s: %s\n", name, strerror(errno));
+		exit(2);
+	}
+	close(fd);
+	text[n] = 0;
+	while (all->n < CORPUS && prog_parse(&all->corpus[all->n], &p, err, sizeof(err)))
+		all->n++;
+	if (*err) {
+		fprintf(stderr, "fuzz: %s: %s\n", name, err);
+		exit(2);
+	}
+}
+
+static void save(void)
+{
+	char path[4096], text[TEXT_MAX];
+	unsigned int i;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/corpus", out);
+	f = fopen(path, "w");
+	for (i = all->nseeds; f && i < all->n; i++) {
+		if (!all->kept[i])
+			continue;
+		prog_print(&all->corpus[i], text, sizeof(text));
+		fprintf(f, "%s\n", text);
+	}
+	if (f)
+		fclose(f);
+}
+
+static int list(void)
+{
+	unsigned int i;
+	const struct arg *a;
+
+	for (i = 0; i < ndescs; i++) {
+		printf("%s", descs[i]->name);
+		for (a = descs[i]->args; a->name; a++)
+			printf(" %s", a->name);
+		printf("\n");
+	}
+	return 0;
+}
+
+static int run_all(void)
+{
+	unsigned int i;
+	int status = 0;
+
+	if (!fork()) {
+		exec_init();
+		kmsg_fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		lseek(kmsg_fd, 0, SEEK_END);
+		verbose = true;
+		for (i = 0; i < all->n; i++) {
+			fprintf(stderr, "fuzz: program %u\n", i + 1);
+			run_prog(&all->corpus[i]);
+		}
+		_exit(0);
+	}
+	wait(&status);
+	if (*shared->found)
+		fprintf(stderr, "fuzz: FOUND: %s\n", shared->found);
+	return *shared->found || status;
+}
+
+static int usage(const char *word)
+{
+	fprintf(stderr, "fuzz: do not know '%s': see 'scripts/fuzz --help'\n", word);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	bool only_run = false;
+	char path[4096];
+	int i;
+
+	all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (all == MAP_FAILED)
+		return 2;
+	shared = &all->shared;
+	prog_init();
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--calls"))
+			return list();
+		if (!strcmp(argv[i], "--run"))
+			only_run = true;
+		else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
+			seconds = atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
+			seed = strtoull(argv[++i], NULL, 0);
+		else if (!strcmp(argv[i], "--blocks") && i + 1 < argc)
+			total = atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--out") && i + 1 < argc)
+			out = argv[++i];
+		else if (*argv[i] != '-')
+			load(argv[i]);
+		else
+			return usage(argv[i]);
+	}
+	start = now();
+	if (only_run)
+		return run_all();
+	all->nseeds = all->n;
+	snprintf(path, sizeof(path), "%s/running", out);
+	running_fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	i = fuzz();
+	save();
+	return i;
+}
