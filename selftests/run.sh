@@ -11,7 +11,7 @@
 #	scripts/vm run -- selftests/run.sh -storm -loss  # all but these
 #
 # It loads $VFABRIC_KO, runs each program in build/selftests, each script in
-# selftests/ctl and the library's tests (lib), and unloads the module. What test NAME prints goes to
+# selftests/ctl, the library's tests (lib) and the fuzzer's corpus, and unloads the module. What test NAME prints goes to
 # $VFABRIC_OUT/NAME.log, which ends with the line "# status: RC"; scripts/ktap
 # counts what is in there. Between the tests nothing may be left of them: no
 # domain, no reference to the module, no complaint of the kernel; what is
@@ -136,9 +136,9 @@ for word; do
 	esac
 done
 for word in "${only[@]}" $without; do
-	[ "$word" = ctl ] || [ "$word" = lib ] || [ -x "$programs/$word" ] ||
+	[ "$word" = ctl ] || [ "$word" = lib ] || [ "$word" = corpus ] || [ -x "$programs/$word" ] ||
 		{ [ "$word" != "${word#ctl-}" ] && [ -x "$here/ctl/${word#ctl-}.sh" ]; } ||
-		{ echo "run.sh: there is no test '$word': names are those of build/selftests, ctl-NAME for selftests/ctl/NAME.sh, ctl and lib" >&2; exit 2; }
+		{ echo "run.sh: there is no test '$word': names are those of build/selftests, ctl-NAME for selftests/ctl/NAME.sh, ctl, lib and corpus" >&2; exit 2; }
 done
 echo "TAP version 13" >"$out/run.log"
 echo "# condition: kernel=$(uname -r) arch=$(uname -m)" >>"$out/run.log"
@@ -191,6 +191,11 @@ if wanted lib && [ -x "$libtest" ]; then
 	export -f library
 	export vfabctl libtest
 	run lib bash -c library
+fi
+
+# corpus: programs that the fuzzer found, each of them once (scripts/fuzz)
+if wanted corpus && [ -x "$programs/fuzz/fuzz" ]; then
+	run corpus "$programs/fuzz/fuzz" --run "$here"/fuzz/corpus/*
 fi
 
 no_leak "while the module is loaded"

@@ -233,7 +233,8 @@ static uint64_t cookie_of(uint64_t v)
 static void do_mmap(const struct call *c)
 {
 	const struct file *f = &file[call_arg(c, 1) % FILES];
-	uint64_t cookie = cookie_of(call_arg(c, 2)), from = call_arg(c, 3) % 4096 * PAGE;
+	/* Less than to the next cookie, which may be another import's */
+	uint64_t cookie = cookie_of(call_arg(c, 2)), from = call_arg(c, 3) % 512 * PAGE;
 	uint64_t page = call_arg(c, 4), map = call_arg(c, 0) % MAPS;
 	size_t bytes = map_bytes(page, call_arg(c, 5));
 	int prot = c->have & 1 << 6 ? call_arg(c, 6) & 7 : PROT_READ | PROT_WRITE;
@@ -399,14 +400,14 @@ static void take_reply(const struct desc *d, const char *buf, const struct file 
 	}
 }
 
-/* Where the kernel is told to look, with @buf there if that can be */
+/* Where the kernel is told to look, with the @size bytes there if that can be */
 static char *place(unsigned int at, const char *buf, char *normal, size_t size)
 {
-	char *p = normal;
+	char *p;
 
 	switch (at) {
 	case AT_BUFFER:
-		break;
+		return normal;
 	case AT_NULL:
 		return NULL;
 	case AT_END:
@@ -414,16 +415,13 @@ static char *place(unsigned int at, const char *buf, char *normal, size_t size)
 		memcpy(p, buf, size / 2);
 		return p;
 	case AT_READONLY:
-		p = readonly_page;
 		memcpy(readonly_alias, buf, size);
-		return p;
+		return readonly_page;
 	default:
 		p = map_page(at - AT_MAP, 0);
 		touch(p, buf, size);
 		return p;
 	}
-	memcpy(p, buf, size);
-	return p;
 }
 
 static void check_error(const struct desc *d, int err)
@@ -453,7 +451,8 @@ static void do_ioctl(const struct call *c)
 	}
 	if (length)
 		number = (number & ~(_IOC_SIZEMASK << _IOC_SIZESHIFT)) | length << _IOC_SIZESHIFT;
-	p = place(at, buf, normal, sizeof(normal));
+	memcpy(normal, buf, sizeof(normal));
+	p = place(at, buf, normal, length ? length : d->size);
 	ret = ioctl(f->fd, number, p);
 	err = errno;
 	if (verbose)
@@ -660,8 +659,16 @@ void exec_reset(void)
 			wrong("something still uses the module after all files were closed");
 		usleep(1000);
 	}
-	if (shared->dirty)
-		nl_reset();
+	if (shared->dirty) {
+		nl_sweep();
+		nl_base();
+	}
+}
+
+/* Nothing of the fuzzer is left */
+void exec_end(void)
+{
+	nl_sweep();
 }
 
 void exec_init(void)

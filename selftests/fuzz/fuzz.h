@@ -149,6 +149,7 @@ extern bool verbose;
 void exec_init(void);
 void exec_prog(const struct prog *p);
 void exec_reset(void);
+void exec_end(void);
 
 /* nl.c */
 void nl_init(void);
@@ -156,7 +157,7 @@ void nl_reopen(void);
 void nl_call(const struct call *c);
 uint64_t nl_domain(uint64_t number);
 void nl_base(void);
-void nl_reset(void);
+void nl_sweep(void);
 void nl_begin(void);
 
 /* main.c */

@@ -5,7 +5,8 @@
  * How to use, by example, as root in a throw-away guest (scripts/fuzz does all this):
  *
  *	fuzz --seconds 60 --seed 7 --out DIR FILE...
- *	fuzz --run FILE...		run the programs in there, say what each call does
+ *	fuzz --run FILE...		run the programs in there once, print TAP
+ *	fuzz --verbose --run FILE...	and say what each call does
  *	fuzz --calls			list what is called, and with which arguments
  *
  * Without KCOV in the kernel, or a module that was not built for it, it goes on blind.
@@ -382,26 +383,31 @@ static int list(void)
 	return 0;
 }
 
+/* What the kernel says is for those to look at who run this. */
 static int run_all(void)
 {
-	unsigned int i;
 	int status = 0;
+	pid_t pid;
 
-	if (!fork()) {
+	printf("TAP version 13\n1..%u\n", all->n);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
 		exec_init();
-		kmsg_fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		lseek(kmsg_fd, 0, SEEK_END);
-		verbose = true;
-		for (i = 0; i < all->n; i++) {
-			fprintf(stderr, "fuzz: program %u\n", i + 1);
-			run_prog(&all->corpus[i]);
+		while (all->seeds < all->n) {
+			run_prog(&all->corpus[all->seeds]);
+			printf("ok %u - program\n", ++all->seeds);
+			fflush(stdout);
 		}
+		exec_end();
 		_exit(0);
 	}
-	wait(&status);
-	if (*shared->found)
-		fprintf(stderr, "fuzz: FOUND: %s\n", shared->found);
-	return *shared->found || status;
+	look_after(pid, &status);
+	if (!*shared->found && !status)
+		return 0;
+	printf("# FOUND: %s\nnot ok %u - program\n",
+	       *shared->found ? shared->found : "it does not end", all->seeds + 1);
+	return 1;
 }
 
 static int usage(const char *word)
@@ -426,6 +432,8 @@ int main(int argc, char **argv)
 			return list();
 		if (!strcmp(argv[i], "--run"))
 			only_run = true;
+		else if (!strcmp(argv[i], "--verbose"))
+			verbose = true;
 		else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
 			seconds = atoi(argv[++i]);
 		else if (!strcmp(argv[i], "--seed") && i + 1 < argc)

@@ -348,7 +348,7 @@ void nl_begin(void)
 }
 
 /* All files are closed: nothing holds a domain, so each goes without force. */
-void nl_reset(void)
+void nl_sweep(void)
 {
 	struct nlmsghdr *h;
 	uint32_t mode = VFAB_NETNS_EXCLUSIVE;
@@ -368,5 +368,4 @@ void nl_reset(void)
 				wrong("domain %u cannot be deleted: %s", left[i], strerror(-ret));
 		}
 	} while (nleft == LEFT);
-	nl_base();
 }
