@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +24,6 @@
 #include "fuzz.h"
 
 #define PAGE		4096UL
-#define ARENA_PAGES	1024U		/* of a map: two huge pages */
-#define ARENA		(ARENA_PAGES * PAGE)
 #define SLICE_US	10000		/* after which a call that sleeps is interrupted */
 
 bool verbose;
@@ -35,8 +32,8 @@ bool verbose;
 #define ARGS(...) (const struct arg[]){ __VA_ARGS__, { 0 } }
 #define FILE_ARG N("file", FILES - 1)
 #define MAP_ARG N("map", MAPS - 1)
-#define PAGES_ARG { "pages", K_INT, 8, 0, 1, ARENA_PAGES, 0, NULL }
-#define PAGE_ARG { "page", K_INT, 8, 0, 0, ARENA_PAGES - 1, 0, NULL }
+#define PAGES_ARG { "pages", K_INT, 8, 0, 1, 1024, 0, NULL }
+#define PAGE_ARG { "page", K_INT, 8, 0, 0, 1023, 0, NULL }
 #define COOKIE_ARG { "cookie", K_COOKIE, 8, 0, 0, ~0ULL, 0, NULL }
 #define DOMAIN_ARG { "domain", K_DOMAIN, 4, 0, 0, ~0U, 0, NULL }
 #define SMALL(name) { name, K_INT, 8, 0, 0, 3, 0, NULL }
@@ -73,31 +70,11 @@ const unsigned int nsys_descs = sizeof(sys_descs) / sizeof(*sys_descs);
 
 /* --- what a program has ------------------------------------------------- */
 
-struct file {
-	int fd;			/* -1: none */
-	unsigned int opened;	/* which open() it is of */
-};
-
-/* A right to map, as a call gave it; its file may be gone */
-struct right {
-	unsigned int opened;
-	uint64_t cookie, size, handle;
-	uint32_t access, loss;
-};
-
 static struct file file[FILES];
 static unsigned int opens;
 static uint64_t handle[NAMED];
 static unsigned int nhandles;
-static uint64_t freed[NAMED];
-static unsigned int nfreed;
-static struct right right[NAMED];
-static unsigned int nrights;
-
-/* By page of each map: the right that it was mapped by, from 1; 0 not known */
-static uint8_t mapped[MAPS][ARENA_PAGES];
-static bool maps_used;
-static char *arena, *end_page, *readonly_page, *readonly_alias;
+static char *end_page, *readonly_page, *readonly_alias;
 static pid_t child[MAX_CALLS];
 static unsigned int nchildren;
 static int refcnt_fd;
@@ -115,206 +92,6 @@ static void set_file(uint64_t i, int fd, unsigned int opened)
 		close(f->fd);
 	f->fd = fd;
 	f->opened = opened;
-}
-
-/* Handles mean something within a domain: only where there is but one */
-static bool is_freed(uint64_t h)
-{
-	unsigned int i;
-
-	for (i = 0; i < nfreed && !shared->dirty; i++)
-		if (freed[i] == h)
-			return true;
-	return false;
-}
-
-/* --- touching memory that may be gone ----------------------------------- */
-
-static sigjmp_buf touch_env;
-static volatile sig_atomic_t touching;
-
-static void on_signal(int sig)
-{
-	if (touching) {
-		touching = 0;
-		siglongjmp(touch_env, sig);
-	}
-	if (sig != SIGALRM) {
-		signal(sig, SIG_DFL);
-		raise(sig);
-	}
-}
-
-/* Copies, and returns 0 or the signal that ended it */
-static int touch(void *to, const void *from, size_t n)
-{
-	int sig = sigsetjmp(touch_env, 1);
-	volatile char *t = to;
-	const volatile char *f = from;
-	size_t i;
-
-	if (sig)
-		return sig;
-	touching = 1;
-	if (n == 8)
-		*(volatile uint64_t *)to = *(const volatile uint64_t *)from;
-	else
-		for (i = 0; i < n; i++)
-			t[i] = f[i];
-	touching = 0;
-	return 0;
-}
-
-static char *map_page(uint64_t map, uint64_t page)
-{
-	return arena + map % MAPS * ARENA + page % ARENA_PAGES * PAGE;
-}
-
-/* Of @pages from @page on, what lies in the arena */
-static size_t map_bytes(uint64_t page, uint64_t pages)
-{
-	uint64_t room = ARENA_PAGES - page % ARENA_PAGES;
-
-	return (pages < room ? pages : room) * PAGE;
-}
-
-static void access_word(const struct call *c, bool store)
-{
-	uint64_t map = call_arg(c, 0), page = call_arg(c, 1), word = call_arg(c, 2);
-	uint64_t *p = (uint64_t *)map_page(map, page) + word % 512, value = call_arg(c, 3);
-	unsigned int i = mapped[map % MAPS][page % ARENA_PAGES];
-	int sig = store ? touch(p, &value, 8) : touch(&value, p, 8);
-
-	if (verbose)
-		fprintf(stderr, "%s: signal %d, value %#llx\n", c->desc->name, sig,
-			(unsigned long long)value);
-	if (sig || !i)
-		return;
-	if (store && !(right[i - 1].access & VFAB_ACCESS_WRITE))
-		wrong("a store went through an import that is read-only");
-	if (right[i - 1].handle && is_freed(right[i - 1].handle) &&
-	    right[i - 1].loss == VFAB_LOSS_SIGBUS)
-		wrong("an access reached a window that was freed");
-}
-
-/* --- memory ------------------------------------------------------------- */
-
-static const int advices[] = {
-	MADV_DONTNEED, MADV_WILLNEED, MADV_REMOVE, MADV_DONTFORK, MADV_HUGEPAGE, MADV_FREE,
-	22 /* MADV_POPULATE_READ */, 23 /* MADV_POPULATE_WRITE */,
-};
-
-static void check_prot(unsigned int i, int prot, const char *by)
-{
-	if (!i)
-		return;
-	if (prot & PROT_EXEC)
-		wrong("%s makes an import executable", by);
-	if (prot & PROT_WRITE && !(right[i - 1].access & VFAB_ACCESS_WRITE))
-		wrong("%s makes an import writable that is read-only", by);
-}
-
-/* The right to @cookie of the file, from 1 */
-static unsigned int find_right(const struct file *f, uint64_t cookie)
-{
-	unsigned int i;
-
-	for (i = nrights; i; i--)
-		if (right[i - 1].opened == f->opened && right[i - 1].cookie == cookie)
-			break;
-	return i;
-}
-
-static uint64_t cookie_of(uint64_t v)
-{
-	return v < NAMED ? right[v].cookie : v;
-}
-
-static void do_mmap(const struct call *c)
-{
-	const struct file *f = &file[call_arg(c, 1) % FILES];
-	/* Less than to the next cookie, which may be another import's */
-	uint64_t cookie = cookie_of(call_arg(c, 2)), from = call_arg(c, 3) % 512 * PAGE;
-	uint64_t page = call_arg(c, 4), map = call_arg(c, 0) % MAPS;
-	size_t bytes = map_bytes(page, call_arg(c, 5));
-	int prot = c->have & 1 << 6 ? call_arg(c, 6) & 7 : PROT_READ | PROT_WRITE;
-	unsigned int i;
-	void *p;
-
-	maps_used = true;
-	p = mmap(map_page(map, page), bytes, prot,
-		 (call_arg(c, 7) & 1 ? MAP_PRIVATE : MAP_SHARED) | MAP_FIXED, f->fd, cookie + from);
-	if (verbose)
-		fprintf(stderr, "mmap: %s\n", p == MAP_FAILED ? strerror(errno) : "Success");
-	if (p == MAP_FAILED && bytes)	/* what was there may be gone */
-		memset(&mapped[map][page % ARENA_PAGES], 0, bytes / PAGE);
-	if (p == MAP_FAILED)
-		return;
-	i = find_right(f, cookie);
-	if (i && call_arg(c, 7) & 1)
-		wrong("an import was mapped privately");
-	check_prot(i, prot, "mmap()");
-	if (i && right[i - 1].size && from + bytes > right[i - 1].size)
-		wrong("mapped %#llx bytes of an import of %#llx",
-		      (unsigned long long)(from + bytes), (unsigned long long)right[i - 1].size);
-	memset(&mapped[map][page % ARENA_PAGES], i, bytes / PAGE);
-}
-
-static void do_mprotect(uint64_t map, uint64_t page, size_t bytes, int prot)
-{
-	size_t k;
-
-	if (mprotect(map_page(map, page), bytes, prot))
-		return;
-	for (k = 0; k < bytes / PAGE; k++)
-		check_prot(mapped[map % MAPS][page % ARENA_PAGES + k], prot, "mprotect()");
-}
-
-static void do_mremap(const struct call *c, uint64_t map, uint64_t page, size_t bytes)
-{
-	uint64_t to = call_arg(c, 3) % MAPS;
-	size_t more = bytes + call_arg(c, 4) % 4 * PAGE;
-	int flags = MREMAP_MAYMOVE | MREMAP_FIXED | (call_arg(c, 5) & 1 ? MREMAP_DONTUNMAP : 0);
-	uint8_t was[ARENA_PAGES];
-	void *p;
-
-	if (map % MAPS == to || more > ARENA)
-		return;
-	p = mremap(map_page(map, page), bytes, more, flags, map_page(to, 0));
-	if (verbose)
-		fprintf(stderr, "mremap: %s\n", p == MAP_FAILED ? strerror(errno) : "Success");
-	/* Failing half-way, it may have unmapped what was there */
-	memcpy(was, &mapped[map % MAPS][page % ARENA_PAGES], bytes / PAGE);
-	memset(mapped[to], 0, more / PAGE);
-	if (p == MAP_FAILED)
-		return;
-	if (!(flags & MREMAP_DONTUNMAP))
-		memset(&mapped[map % MAPS][page % ARENA_PAGES], 0, bytes / PAGE);
-	memcpy(mapped[to], was, bytes / PAGE);
-	if (more > bytes && was[0])
-		wrong("mremap() made an import longer");
-}
-
-static void do_memory(const struct call *c)
-{
-	uint64_t map = call_arg(c, 0), page = call_arg(c, 1);
-	size_t bytes = map_bytes(page, call_arg(c, 2));
-
-	switch (c->desc->number) {
-	case SYS_MUNMAP:
-		if (!munmap(map_page(map, page), bytes))
-			memset(&mapped[map % MAPS][page % ARENA_PAGES], 0, bytes / PAGE);
-		break;
-	case SYS_MPROTECT:
-		do_mprotect(map, page, bytes, call_arg(c, 3) & 7);
-		break;
-	case SYS_MREMAP:
-		do_mremap(c, map, page, bytes);
-		break;
-	case SYS_MADVISE:
-		madvise(map_page(map, page), bytes, advices[call_arg(c, 3) & 7]);
-		break;
-	}
 }
 
 /* --- ioctls ------------------------------------------------------------- */
@@ -344,7 +121,7 @@ static uint64_t meaning(const struct arg *a, uint64_t v)
 	case K_HANDLE:
 		return v < NAMED ? handle[v] : v;
 	case K_COOKIE:
-		return cookie_of(v);
+		return right_cookie(v);
 	case K_DEADLINE:
 		return deadline_of(v);
 	case K_FD:
@@ -386,8 +163,8 @@ static void take_reply(const struct desc *d, const char *buf, const struct file 
 			continue;
 		if (a->kind == K_HANDLE && nhandles < NAMED)
 			handle[nhandles++] = v;
-		if (a->kind == K_COOKIE && !find_right(f, v) && nrights < NAMED)
-			right[nrights++] = (struct right){
+		if (a->kind == K_COOKIE)
+			right_add(&(struct right){
 				.opened = f->opened, .cookie = v,
 				/* what the file itself shows is to be read */
 				.access = field(d, buf, "access",
@@ -396,7 +173,7 @@ static void take_reply(const struct desc *d, const char *buf, const struct file 
 				.loss = field(d, buf, "loss", 0),
 				.size = field(d, buf, "size", 0),
 				.handle = field(d, buf, "handle", 0),
-			};
+			});
 	}
 }
 
@@ -468,9 +245,9 @@ static void do_ioctl(const struct call *c)
 		wrong("%s fails (%s), but changes its structure", d->name, strerror(err));
 	if (ret || length)
 		return;
-	if (d->number == VFAB_IOC_WINDOW_FREE && !shared->dirty && nfreed < NAMED)
-		freed[nfreed++] = field(d, buf, "handle", 0);
-	if (d->number == VFAB_IOC_IMPORT && is_freed(field(d, buf, "handle", 0)))
+	if (d->number == VFAB_IOC_WINDOW_FREE)
+		window_freed(field(d, buf, "handle", 0));
+	if (d->number == VFAB_IOC_IMPORT && window_is_freed(field(d, buf, "handle", 0)))
 		wrong("a window could be imported after it was freed");
 	take_reply(d, normal, f);
 }
@@ -585,13 +362,13 @@ static void run(const struct prog *p, unsigned int from, unsigned int to, bool m
 		}
 		switch (c->desc->number) {
 		case SYS_MMAP:
-			do_mmap(c);
-			break;
-		case SYS_MUNMAP: case SYS_MPROTECT: case SYS_MREMAP: case SYS_MADVISE:
-			do_memory(c);
-			break;
-		case SYS_LOAD: case SYS_STORE:
-			access_word(c, c->desc->number == SYS_STORE);
+		case SYS_MUNMAP:
+		case SYS_MPROTECT:
+		case SYS_MREMAP:
+		case SYS_MADVISE:
+		case SYS_LOAD:
+		case SYS_STORE:
+			memory_call(c, &file[call_arg(c, 1) % FILES]);
 			break;
 		case SYS_FORK:
 			if (may_fork)
@@ -615,11 +392,9 @@ void exec_prog(const struct prog *p)
 	unsigned int i;
 
 	nhandles = 0;
-	nfreed = 0;
-	nrights = 0;
-	memset(right, 0, sizeof(right));
 	memset(handle, 0, sizeof(handle));
 	nl_begin();
+	memory_begin();
 	run(p, 0, p->n, true);
 	for (i = 0; i < nchildren; i++) {
 		/* A child has one more slice to end by itself */
@@ -631,11 +406,7 @@ void exec_prog(const struct prog *p)
 		}
 	}
 	nchildren = 0;
-	if (maps_used) {
-		munmap(arena, ARENA * MAPS);
-		memset(mapped, 0, sizeof(mapped));
-		maps_used = false;
-	}
+	memory_end();
 	for (i = 0; i < FILES; i++)
 		set_file(i, -1, 0);
 }
@@ -673,7 +444,7 @@ void exec_end(void)
 
 void exec_init(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigaction sa = { .sa_handler = memory_signal };
 	unsigned int i;
 	int memfd;
 
@@ -682,8 +453,6 @@ void exec_init(void)
 	sigaction(SIGBUS, &sa, NULL);
 	sigaction(SIGSEGV, &sa, NULL);
 	sigaction(SIGALRM, &sa, NULL);
-	/* Where nothing else is, and nothing else comes */
-	arena = (char *)0x4000000000ULL;
 	end_page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	munmap(end_page + PAGE, PAGE);
 	memfd = memfd_create("fuzz", MFD_CLOEXEC);

@@ -14,6 +14,7 @@
  *
  *	prog.c	programs: text, chance, mutation
  *	exec.c	running one, and what must hold in and after it
+ *	memory.c mappings and accesses, and what must hold of them
  *	nl.c	requests of netlink
  *	main.c	the loop, the corpus, coverage, findings
  */
@@ -150,6 +151,30 @@ void exec_init(void);
 void exec_prog(const struct prog *p);
 void exec_reset(void);
 void exec_end(void);
+
+/* memory.c */
+struct file {
+	int fd;			/* -1: none */
+	unsigned int opened;	/* which open() it is of; 0: not the device */
+};
+
+/* A right to map, as a call gave it; its file may be gone */
+struct right {
+	unsigned int opened;
+	uint64_t cookie, size, handle;
+	uint32_t access, loss;
+};
+
+void right_add(const struct right *r);
+uint64_t right_cookie(uint64_t number);
+void window_freed(uint64_t handle);
+bool window_is_freed(uint64_t handle);
+int touch(void *to, const void *from, size_t n);
+char *map_page(uint64_t map, uint64_t page);
+void memory_call(const struct call *c, const struct file *f);
+void memory_signal(int sig);
+void memory_begin(void);
+void memory_end(void);
 
 /* nl.c */
 void nl_init(void);

@@ -21,6 +21,7 @@
  * EOPNOTSUPP   a flag or an enumerated value is not known to this kernel
  * EINVAL       a field is out of range, misaligned, or must be zero and is not
  * EFAULT       the structure could not be read or written
+ * EBADF        the file descriptor that the structure names is not open
  * ENODEV       the endpoint, its partition or its domain has ended
  * ENOTCONN     the file is not attached yet
  * EALREADY     the file is attached already
