@@ -311,10 +311,10 @@ TEST_F(module, backplane_times)
 	/* Not in a kernel without PCI */
 	if (access("/sys/module/vfabric/parameters/backplane_period_ms", F_OK))
 		return;
-	ASSERT_EQ(0, unload());
+	ASSERT_EQ(0, vft_module_unload());
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		EXPECT_EQ(-EINVAL, load(bad[i]));
-	EXPECT_EQ(0, load("backplane_period_ms=10 backplane_timeout_ms=20"));
+		EXPECT_EQ(-EINVAL, vft_module_load(bad[i]));
+	EXPECT_EQ(0, vft_module_load("backplane_period_ms=10 backplane_timeout_ms=20"));
 }
 
 /* Bytes of one user in all domains, whoever has the file and wherever it goes */

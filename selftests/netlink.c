@@ -144,6 +144,7 @@ TEST_F(nl, system_is_shown)
 
 static void count_message(const struct vft_msg *msg, void *arg)
 {
+	(void)msg;
 	++*(unsigned int *)arg;
 }
 

@@ -83,6 +83,9 @@ static const struct row {
 	ROW("fault-delete", CMD(FAULT_DELETE),		"yes,no,no,no,none,own,own,own,no"),
 	ROW("manager-heartbeat", CMD(MANAGER_HEARTBEAT), "yes,no,no,no,none,own,own,own,no"),
 	ROW("manager-goodbye", CMD(MANAGER_GOODBYE),	"yes,no,no,no,none,own,own,own,no"),
+	/* Everybody may look; these tests run where there is none. */
+	ROW("backplane-get", CMD(BACKPLANE_GET),	"none,none,none,none,none,none,none,none,none"),
+	ROW("backplane-node-get", CMD(BACKPLANE_NODE_GET), "none,none,none,none,none,none,none,none,none"),
 	ROW("events", EVENTS,				"yes,yes,yes,yes,none,own,own,own,yes"),
 	ROW("holder-pid", HOLDER,			"yes,no,no,no,none,own,own,yes,no"),
 	ROW("manager-pid", MANAGER,			"yes,no,no,no,none,own,own,yes,no"),
@@ -167,6 +170,12 @@ static void request(struct vft_req *req, const struct vft_nl *nl, const struct s
 		return;
 	case VFAB_CMD_DOMAIN_CREATE:
 		vft_put_u32(req, VFAB_A_WORLD, 2);
+		return;
+	case VFAB_CMD_BACKPLANE_NODE_GET:
+		vft_put_u32(req, VFAB_A_NODE, 0);
+		/* fallthrough */
+	case VFAB_CMD_BACKPLANE_GET:
+		vft_put_str(req, VFAB_A_BACKPLANE, "rack");
 		return;
 	}
 	vft_put_u32(req, VFAB_A_DOMAIN, s->dom.id);
