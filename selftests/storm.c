@@ -332,9 +332,11 @@ static void do_domain(unsigned int *seed)
 	}
 }
 
-static uint64_t guess_handle(unsigned int *seed)
+/* Near one of this file, or the latest of all: they count up */
+static uint64_t guess_handle(unsigned int *seed, unsigned int file)
 {
-	uint64_t near = atomic_load(&board->handle);
+	uint64_t near = vft_random(seed) % 2 ? atomic_load(&board->handle) :
+			atomic_load(&w->handle[file][vft_random(seed) % 4]);
 	uint32_t count = (near >> 32) + 1 - vft_random(seed) % 3;
 	uint32_t index = (uint32_t)near + 1 - vft_random(seed) % 3;
 
@@ -368,10 +370,15 @@ static int guess_device(unsigned int *seed)
 
 static void do_guess(unsigned int *seed)
 {
-	struct mapping m = { .handle = guess_handle(seed), .size = VFT_PAGE };
-	int fd = vft_random(seed) % 4 ? any_file(seed, NULL) : (int)(vft_random(seed) % 48);
+	struct mapping m = { .size = VFT_PAGE };
 	struct vft_domain dom = { };
+	unsigned int file;
 	uint64_t cookie;
+	int fd = any_file(seed, &file);
+
+	m.handle = guess_handle(seed, file);
+	if (vft_random(seed) % 4 == 0)
+		fd = vft_random(seed) % 48;
 
 	switch (vft_random(seed) % 6) {
 	case 0:
