@@ -81,6 +81,39 @@ result "each file that is named is there"
 } >"$tmp/bad"
 result "uapi.rst names each test of mappings"
 
+# Who may do what stands once, in selftests/privilege.c
+{
+	sed -nE 's/^\tROW\("([^"]+)",[^"]*"([^"]+)"\),$/\1 \2/p' selftests/privilege.c | tr , ' ' >"$tmp/rows"
+	[ -s "$tmp/rows" ] || echo "no rows were found in selftests/privilege.c"
+	sed -nE 's/^``([a-z0-9 -]+)`` +((yes|no|none|own)( +(yes|no|none|own)){8})$/\1 \2/p' \
+		Documentation/admin.rst | tr -s ' ' | diff "$tmp/rows" -
+} >"$tmp/bad"
+result "admin.rst has the privileges that are tested"
+
+# Each item of a list there is a claim, and names what holds it
+awk '
+function done() {
+	if (item != "" && item !~ /``[a-z]+\/[a-z_.]+\.[a-z0-9_]+``/ &&
+	    item !~ /``(selftests|scripts)\/[^`]+``/ && item !~ /\*not tested\*/)
+		print "no test is named: " substr(item, 1, 90)
+	item = ""
+}
+/^- / { done(); item = $0; next }
+/^[^ ]/ { done() }
+item != "" { item = item " " $0 }
+END { done() }' Documentation/admin.rst >"$tmp/bad"
+[ "$(grep -c '^- ' Documentation/admin.rst)" -ge 25 ] || echo "only a few claims were found" >>"$tmp/bad"
+result "each claim of admin.rst names its test"
+
+# The parameters of the module, and their defaults
+sed -nE 's/^module_param_named\(([a-z_]+), .*/\1/p' kmod/main.c |
+	while read -r name; do
+		default=$(grep -A 1 "^MODULE_PARM_DESC($name," kmod/main.c | grep -oE 'default [0-9]+' | cut -d' ' -f2)
+		grep -qE "^\`\`$name\`\` +$default " Documentation/admin.rst ||
+			echo "admin.rst does not name the parameter $name with the default $default"
+	done >"$tmp/bad"
+result "admin.rst has each parameter"
+
 if python3 -c 'import docutils' 2>/dev/null; then
 	for file in Documentation/*.rst; do
 		# :doc: is Sphinx's
