@@ -67,12 +67,12 @@ void vf_import_unlink(struct vf_import *im)
 
 static struct vf_import *vf_import_new(struct vf_holder *h, u32 access, u32 loss)
 {
-	struct vf_import *im = kzalloc(sizeof(*im), GFP_KERNEL_ACCOUNT);
+	struct vf_import *im = kzalloc(sizeof(*im), VF_GFP_USER);
 
 	if (!im)
 		return NULL;
 	if (loss == VFAB_LOSS_ABSORB) {
-		im->absorb = alloc_page(GFP_KERNEL_ACCOUNT);
+		im->absorb = alloc_page(VF_GFP_USER);
 		if (!im->absorb) {
 			kfree(im);
 			return NULL;

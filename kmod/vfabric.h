@@ -103,6 +103,12 @@
  */
 #define VF_GFP_LOCKED	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
+/*
+ * For what a user can have many of: fails rather than have a full memory cgroup
+ * choose a victim.
+ */
+#define VF_GFP_USER (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
 /* mmap() offsets: a range of 2^45 bytes per peer rank, then the view's */
 #define VF_COOKIE_RANK_SHIFT	45
 #define VF_COOKIE_UNIT		(2UL << 20)

@@ -60,7 +60,7 @@ void vf_window_put(struct vf_window *win)
 static struct vf_window *vf_window_new(struct vf_holder *h,
 				       enum vf_window_kind kind, size_t bytes)
 {
-	struct vf_window *win = kzalloc(sizeof(*win), GFP_KERNEL_ACCOUNT);
+	struct vf_window *win = kzalloc(sizeof(*win), VF_GFP_USER);
 
 	if (!win)
 		return NULL;
@@ -78,7 +78,7 @@ static struct vf_window *vf_window_new(struct vf_holder *h,
 
 static int vf_window_pages(struct vf_window *win)
 {
-	win->pages = kvcalloc(win->npages, sizeof(*win->pages), GFP_KERNEL_ACCOUNT);
+	win->pages = kvcalloc(win->npages, sizeof(*win->pages), VF_GFP_USER);
 	return win->pages ? 0 : -ENOMEM;
 }
 

@@ -269,6 +269,37 @@ TEST_F_TIMEOUT(limit, calls_in_a_full_cgroup, 120)
 	EXPECT_EQ(true, vft_until(3000, !vft_cgroup_remove()));
 }
 
+/* Of those one may have thousands: the last is refused, not paid for with a life. */
+TEST_F(limit, imports_in_a_full_cgroup_are_refused)
+{
+	_Atomic int *phase = vft_shared(VFT_PAGE);
+	char text[32];
+	pid_t pid;
+
+	ASSERT_EQ(true, vft_cgroup_make());
+	pid = vft_fork();
+	if (!pid) {
+		int fd, ret = 0, i;
+
+		MUST(vft_cgroup_enter());
+		fd = vft_join(&self->dom, 2);
+		MUST(!vft_import(fd, self->handle, VFT_R, 0, NULL));
+		*phase = 1;
+		MUST(vft_until(5000, *phase == 2));
+		for (i = 0; i < 16000 && !ret; i++)
+			ret = vft_import(fd, self->handle, VFT_R, i % 2, NULL);
+		MUST(ret == -ENOMEM);
+		_exit(0);
+	}
+	ASSERT_EQ(true, vft_until(5000, *phase));
+	vft_write_text(vft_cgroup("memory.swap.max"), "0");
+	snprintf(text, sizeof(text), "%ld", vft_read_long(vft_cgroup("memory.current")));
+	EXPECT_EQ(true, vft_write_text(vft_cgroup("memory.max"), text));
+	*phase = 2;
+	EXPECT_EQ(0, vft_wait_pid(pid, 10000));
+	EXPECT_EQ(0, vft_cgroup_event("oom_kill "));
+}
+
 static uint64_t number_after(const char *path, const char *word)
 {
 	static char text[1 << 20];
