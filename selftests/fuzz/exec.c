@@ -426,7 +426,7 @@ void exec_reset(void)
 	if (*shared->found)
 		_exit(1);
 	for (tries = 0; !module_is_idle(); tries++) {
-		if (tries == 100)
+		if (tries == 2000)
 			wrong("something still uses the module after all files were closed");
 		usleep(1000);
 	}
