@@ -115,6 +115,8 @@ struct prog {
 /* fuzz_table.c, made by scripts/gen-fuzz */
 extern const struct desc generated[];
 extern const unsigned int ngenerated;
+extern const unsigned int limits[];	/* numbers near which something changes */
+extern const unsigned int nlimits;
 extern const int documented_errors[];	/* that an ioctl may fail with */
 extern const unsigned int ndocumented_errors;
 

@@ -72,6 +72,8 @@ static uint64_t number(const struct arg *a, uint64_t (*next)(void))
 		return a->low + (span ? wild(next) % span : 0);
 	case 4:
 		return wild(next);
+	case 5:
+		return limits[(next() >> 32) % nlimits] - (next() >> 63);
 	default:
 		return a->low + (next() >> 32) % (span < 5 ? span + 1 : 5);
 	}
