@@ -29,18 +29,19 @@
 bool verbose;
 
 #define N(name, high) { name, K_INT, 8, 0, 0, high, A_OURS, NULL }
+#define REST(name, high) { name, K_INT, 8, 0, 0, high, A_OURS | A_REST, NULL }
 #define ARGS(...) (const struct arg[]){ __VA_ARGS__, { 0 } }
 #define FILE_ARG N("file", FILES - 1)
 #define MAP_ARG N("map", MAPS - 1)
-#define PAGES_ARG { "pages", K_INT, 8, 0, 1, 1024, 0, NULL }
-#define PAGE_ARG { "page", K_INT, 8, 0, 0, 1023, 0, NULL }
+#define PAGES_ARG { "pages", K_INT, 8, 0, 1, 1024, A_REST, NULL }
+#define PAGE_ARG { "page", K_INT, 8, 0, 0, 1023, A_REST, NULL }
 #define COOKIE_ARG { "cookie", K_COOKIE, 8, 0, 0, ~0ULL, 0, NULL }
-#define DOMAIN_ARG { "domain", K_DOMAIN, 4, 0, 0, ~0U, 0, NULL }
-#define SMALL(name) { name, K_INT, 8, 0, 0, 3, 0, NULL }
+#define DOMAIN_ARG { "domain", K_DOMAIN, 4, 0, 0, ~0U, A_REST, NULL }
+#define SMALL(name) { name, K_INT, 8, 0, 0, 3, A_REST, NULL }
 
 const struct desc sys_descs[] = {
 	{ "open", C_SYS, SYS_OPEN, 0, 0, ARGS(FILE_ARG, DOMAIN_ARG, SMALL("partition"),
-					     SMALL("channel"), N("blocking", 1)) },
+					     SMALL("channel"), REST("blocking", 1)) },
 	{ "close", C_SYS, SYS_CLOSE, 0, 0, ARGS(FILE_ARG) },
 	{ "dup", C_SYS, SYS_DUP, 0, 0, ARGS(FILE_ARG, N("to", FILES - 1)) },
 	{ "eventfd", C_SYS, SYS_EVENTFD, 0, 0, ARGS(FILE_ARG) },
@@ -49,21 +50,21 @@ const struct desc sys_descs[] = {
 	{ "ioctl", C_SYS, SYS_IOCTL, 0, 0, ARGS(FILE_ARG, N("nr", 255), N("size", 200),
 					       N("dir", 3)) },
 	{ "mmap", C_SYS, SYS_MMAP, 0, 0, ARGS(MAP_ARG, FILE_ARG, COOKIE_ARG, SMALL("from"),
-					     PAGE_ARG, PAGES_ARG, N("prot", 7),
-					     N("private", 1)) },
+					     PAGE_ARG, PAGES_ARG, REST("prot", 7),
+					     REST("private", 1)) },
 	{ "munmap", C_SYS, SYS_MUNMAP, 0, 0, ARGS(MAP_ARG, PAGE_ARG, PAGES_ARG) },
 	{ "mprotect", C_SYS, SYS_MPROTECT, 0, 0, ARGS(MAP_ARG, PAGE_ARG, PAGES_ARG,
 						     N("prot", 7)) },
 	{ "mremap", C_SYS, SYS_MREMAP, 0, 0, ARGS(MAP_ARG, PAGE_ARG, PAGES_ARG, N("to", MAPS - 1),
-						 SMALL("more"), N("keep", 1)) },
+						 SMALL("more"), REST("keep", 1)) },
 	{ "madvise", C_SYS, SYS_MADVISE, 0, 0, ARGS(MAP_ARG, PAGE_ARG, PAGES_ARG,
 						   N("advice", 7)) },
-	{ "load", C_SYS, SYS_LOAD, 0, 0, ARGS(MAP_ARG, PAGE_ARG, N("word", 511)) },
-	{ "store", C_SYS, SYS_STORE, 0, 0, ARGS(MAP_ARG, PAGE_ARG, N("word", 511),
+	{ "load", C_SYS, SYS_LOAD, 0, 0, ARGS(MAP_ARG, PAGE_ARG, REST("word", 511)) },
+	{ "store", C_SYS, SYS_STORE, 0, 0, ARGS(MAP_ARG, PAGE_ARG, REST("word", 511),
 					       SMALL("value")) },
 	{ "fork", C_SYS, SYS_FORK, 0, 0, ARGS(N("calls", 7), N("wait", 1)) },
-	{ "reopen", C_SYS, SYS_REOPEN, 0, 0, ARGS(N("none", 0)) },
-	{ "nap", C_SYS, SYS_NAP, 0, 0, ARGS(N("none", 0)) },
+	{ "reopen", C_SYS, SYS_REOPEN, 0, 0, ARGS(REST("none", 0)) },
+	{ "nap", C_SYS, SYS_NAP, 0, 0, ARGS(REST("none", 0)) },
 };
 
 const unsigned int nsys_descs = sizeof(sys_descs) / sizeof(*sys_descs);
@@ -396,6 +397,7 @@ void exec_prog(const struct prog *p)
 	nl_begin();
 	memory_begin();
 	run(p, 0, p->n, true);
+	memory_end();
 	for (i = 0; i < nchildren; i++) {
 		/* A child has one more slice to end by itself */
 		if (!waitpid(child[i], NULL, WNOHANG)) {
@@ -406,7 +408,6 @@ void exec_prog(const struct prog *p)
 		}
 	}
 	nchildren = 0;
-	memory_end();
 	for (i = 0; i < FILES; i++)
 		set_file(i, -1, 0);
 }

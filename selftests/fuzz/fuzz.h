@@ -28,8 +28,8 @@
 
 #define MAX_ARGS	48
 #define MAX_CALLS	24
-#define FILES		8
-#define MAPS		8
+#define FILES		4
+#define MAPS		4
 #define TEXT_MAX	8192
 
 enum kind {
@@ -54,6 +54,7 @@ enum deadline { NO_WAIT, PAST, SOON, NEVER };
 #define A_REPLY		1	/* the kernel writes it */
 #define A_ZERO		2	/* must be 0, both ways */
 #define A_OURS		4	/* no part of the interface */
+#define A_REST		8	/* can be left to what is usual */
 
 struct record;
 

@@ -111,23 +111,25 @@ char *map_page(uint64_t map, uint64_t page)
 	return arena + map % MAPS * ARENA + page % ARENA_PAGES * PAGE;
 }
 
-/* Of @pages from @page on, what lies in the arena */
+/* Of @pages from @page on, what lies in the arena; without a number it is one */
 static size_t map_bytes(uint64_t page, uint64_t pages)
 {
 	uint64_t room = ARENA_PAGES - page % ARENA_PAGES;
 
+	if (!pages)
+		pages = 1;
+
 	return (pages < room ? pages : room) * PAGE;
 }
 
-static void access_word(const struct call *c, bool store)
+static void access_word(uint64_t map, uint64_t page, uint64_t word, bool store, uint64_t value)
 {
-	uint64_t map = call_arg(c, 0), page = call_arg(c, 1), word = call_arg(c, 2);
-	uint64_t *p = (uint64_t *)map_page(map, page) + word % 512, value = call_arg(c, 3);
+	uint64_t *p = (uint64_t *)map_page(map, page) + word % 512;
 	unsigned int i = mapped[map % MAPS][page % ARENA_PAGES];
 	int sig = store ? touch(p, &value, 8) : touch(&value, p, 8);
 
 	if (verbose)
-		fprintf(stderr, "%s: signal %d, value %#llx\n", c->desc->name, sig,
+		fprintf(stderr, "%s: signal %d, value %#llx\n", store ? "store" : "load", sig,
 			(unsigned long long)value);
 	if (sig || !i)
 		return;
@@ -230,7 +232,8 @@ void memory_call(const struct call *c, const struct file *f)
 		do_mmap(c, f);
 		break;
 	case SYS_LOAD: case SYS_STORE:
-		access_word(c, c->desc->number == SYS_STORE);
+		access_word(map, page, call_arg(c, 2), c->desc->number == SYS_STORE,
+			    call_arg(c, 3));
 		break;
 	case SYS_MUNMAP:
 		if (!munmap(map_page(map, page), bytes))
@@ -255,10 +258,22 @@ void memory_begin(void)
 	memset(right, 0, sizeof(right));
 }
 
+/* What is mapped is looked at once more, and written to where it may not be. */
 void memory_end(void)
 {
+	unsigned int map, page;
+
 	if (!maps_used)
 		return;
+	for (map = 0; map < MAPS; map++) {
+		for (page = 0; page < ARENA_PAGES && !mapped[map][page]; page++)
+			;
+		if (page == ARENA_PAGES)
+			continue;
+		access_word(map, page, 0, false, 0);
+		if (!(right[mapped[map][page] - 1].access & VFAB_ACCESS_WRITE))
+			do_mprotect(map, page, PAGE, PROT_READ | PROT_WRITE);
+	}
 	munmap(arena, ARENA * MAPS);
 	memset(mapped, 0, sizeof(mapped));
 	maps_used = false;

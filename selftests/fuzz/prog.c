@@ -79,6 +79,12 @@ static uint64_t number(const struct arg *a, uint64_t (*next)(void))
 	}
 }
 
+/* Below @n, and rather small: where few things are, calls meet at them. */
+static uint64_t small(uint64_t n, uint64_t r)
+{
+	return r % ((r >> 16) % n + 1);
+}
+
 /* A number for @a, most often one that makes sense. */
 uint64_t value_of(const struct arg *a, uint64_t (*next)(void))
 {
@@ -89,12 +95,12 @@ uint64_t value_of(const struct arg *a, uint64_t (*next)(void))
 		return 1;
 	case K_HANDLE:
 	case K_COOKIE:
-		return r % 16 ? r / 16 % 6 : wild(next);
+		return r % 16 ? small(6, r / 16) : wild(next);
 	case K_DOMAIN:
 	case K_NAME:
-		return r % 16 ? r / 16 % 3 : wild(next);
+		return r % 16 ? small(3, r / 16) : wild(next);
 	case K_FD:
-		return r % 16 ? r / 16 % FILES : ~0ULL;
+		return r % 16 ? small(FILES, r / 16) : ~0ULL;
 	case K_DEADLINE:
 		return r % 16 ? r / 16 % 3 : (r / 16 % 2 ? NEVER : wild(next));
 	case K_SIZE:
@@ -107,7 +113,7 @@ uint64_t value_of(const struct arg *a, uint64_t (*next)(void))
 		return (r % 8 ? (a->low ? a->low : 1) : r / 8 % 256) | next() % 16 << 8;
 	default:
 		if (a->flags & A_OURS)
-			return a->low + r % (a->high - a->low + 1);
+			return a->low + small(a->high - a->low + 1, r);
 		return number(a, next);
 	}
 }
@@ -125,7 +131,7 @@ static unsigned int nargs(const struct desc *d)
 static unsigned int likely(const struct desc *d, const struct arg *a)
 {
 	if (d->type == C_SYS)
-		return 14;
+		return a->flags & A_REST ? 4 : 15;
 	if (a->flags & (A_REPLY | A_ZERO))
 		return 1;
 	if (d->type == C_IOCTL)
@@ -157,7 +163,7 @@ static void any_call(struct call *c)
 
 static void insert(struct prog *p, const struct call *c)
 {
-	unsigned int at = below(p->n + 1);
+	unsigned int at = below(2) ? p->n : below(p->n + 1);
 
 	if (p->n == MAX_CALLS)
 		return;
@@ -178,7 +184,9 @@ static void mutate_arg(struct call *c)
 
 	if (!n)
 		return;
-	i = below(n);
+	do {
+		i = below(n);
+	} while (likely(c->desc, &c->desc->args[i]) < 4 && below(4));
 	if (c->have & 1ULL << i && !below(4)) {
 		c->have &= ~(1ULL << i);
 		return;
