@@ -189,18 +189,19 @@ static void put_string(struct nlmsghdr *h, unsigned int type, uint64_t v)
 
 static void put_records(struct nlmsghdr *h, const struct arg *a, uint64_t v)
 {
-	unsigned int n = v % 16, i, k;
+	unsigned int n = v % 3, i, k;
 	static char all[1 << 15];
 	char rec[64] = "";
 
-	n = n == 15 ? v / 16 % 512 : n;		/* now and then many */
+	if (!(v / 3 % 16))		/* now and then many */
+		n = v / 64 % 512;
 	stream_state = v;
 	for (i = 0; i < n; i++) {
 		for (k = 0; a->record->args[k].name; k++) {
 			const struct arg *f = &a->record->args[k];
 			uint64_t value = (stream() >> 32) % 4;
 
-			if (!(stream() >> 40 & 15))
+			if (!(stream() >> 40 & 3))
 				value = value_of(f, stream);
 			if (f->flags & A_ZERO && stream() >> 40 & 15)
 				value = 0;

@@ -218,7 +218,7 @@ static void splice(struct prog *p, const struct prog *other)
 
 void prog_mutate(struct prog *p, const struct prog *other)
 {
-	unsigned int rounds = 1 + below(4), at;
+	unsigned int rounds = 1 + below(8), at;
 	struct call c;
 
 	if (other && !below(8))
