@@ -110,7 +110,7 @@ uint64_t value_of(const struct arg *a, uint64_t (*next)(void))
 		return next();
 	case K_BYTES:
 		/* length, then bits of small ranks */
-		return (r % 8 ? (a->low ? a->low : 1) : r / 8 % 256) | next() % 16 << 8;
+		return (r % 8 ? (a->low ? a->low : 1) : r / 8 % 256) | (next() >> 60) << 8;
 	default:
 		if (a->flags & A_OURS)
 			return a->low + small(a->high - a->low + 1, r);
