@@ -239,6 +239,8 @@ static void do_ioctl(const struct call *c)
 		return;		/* no file of the device */
 	if (ret)
 		check_error(d, err);
+	else
+		desc_done(d);
 	if (at != AT_BUFFER)
 		return;
 	if (ret && !(err == ETIMEDOUT && d->number == VFAB_IOC_WAIT) &&

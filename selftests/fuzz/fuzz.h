@@ -28,6 +28,7 @@
 
 #define MAX_ARGS	48
 #define MAX_CALLS	24
+#define MAX_DESCS	128
 #define FILES		4
 #define MAPS		4
 #define TEXT_MAX	8192
@@ -125,6 +126,7 @@ extern const unsigned int ndocumented_errors;
 extern const struct desc *descs[];
 extern unsigned int ndescs;
 void prog_init(void);
+void desc_done(const struct desc *d);
 uint64_t chance(void);
 unsigned int below(unsigned int n);
 void chance_seed(uint64_t seed);
@@ -192,6 +194,7 @@ void nl_begin(void);
 struct shared {
 	int dirty;		/* so many changes of the control plane */
 	uint64_t calls;
+	uint64_t done[MAX_DESCS];	/* how often each succeeded, in the order of descs */
 	char found[1024];	/* what is wrong, "" for nothing */
 };
 

@@ -29,7 +29,7 @@
 #include "fuzz.h"
 
 #define COVER_MAX	(1 << 15)	/* entries of the kernel's buffer */
-#define EDGES		(1 << 18)
+#define EDGES		(1 << 16)
 #define BLOCKS		(1 << 15)
 #define CORPUS		2000
 #define RING		8		/* programs that are remembered */
@@ -159,7 +159,7 @@ static void cover_collect(void)
 	run_number++;
 	nhit = 0;
 	for (i = 1; i <= n && i < COVER_MAX; i++) {
-		unsigned int e = (cover[i] * 31 ^ before) * 0x9e3779b97f4a7c15ULL >> 46;
+		unsigned int e = (cover[i] * 31 ^ before) * 0x9e3779b97f4a7c15ULL >> 48;
 
 		before = cover[i] * 17;
 		if (hit_in[e] == run_number)
@@ -283,6 +283,18 @@ static void report(const char *what)
 		all->edges, all->nblocks, total);
 }
 
+/* What never did what it is for was not tried in earnest. */
+static void report_done(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < ndescs; i++)
+		if (descs[i]->type != C_SYS && !shared->done[i])
+			fprintf(stderr, "%s %s", n++ ? "" : "fuzz: never succeeded:", descs[i]->name);
+	if (n)
+		fprintf(stderr, "\n");
+}
+
 static void child(void)
 {
 	chance_seed(seed + all->progs);
@@ -342,6 +354,7 @@ static int fuzz(void)
 		kernel_complains();
 	} while (WIFSIGNALED(status) && !*shared->found && now() - start < seconds);
 	report("in all ");
+	report_done();
 	if (*shared->found)
 		fprintf(stderr, "fuzz: FOUND: %s\n", shared->found);
 	return !!*shared->found;

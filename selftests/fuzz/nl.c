@@ -282,6 +282,8 @@ void nl_call(const struct call *c)
 	ret = transact(h, d->number == VFAB_CMD_DOMAIN_CREATE ? note_domain : NULL, &told);
 	if (nobody)
 		syscall(SYS_setresuid, -1, 0, -1);
+	if (!ret)
+		desc_done(d);
 	if (admin && ret)
 		__atomic_sub_fetch(&shared->dirty, 1, __ATOMIC_SEQ_CST);
 	if (verbose)

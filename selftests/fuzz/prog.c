@@ -5,7 +5,7 @@
 #include <string.h>
 #include "fuzz.h"
 
-const struct desc *descs[128];
+const struct desc *descs[MAX_DESCS];
 unsigned int ndescs;
 
 void prog_init(void)
@@ -16,6 +16,15 @@ void prog_init(void)
 		descs[ndescs++] = &sys_descs[i];
 	for (i = 0; i < ngenerated; i++)
 		descs[ndescs++] = &generated[i];
+}
+
+void desc_done(const struct desc *d)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndescs; i++)
+		if (descs[i] == d)
+			shared->done[i]++;
 }
 
 /* --- chance ------------------------------------------------------------- */
