@@ -290,7 +290,8 @@ static void report_done(void)
 
 	for (i = 0; i < ndescs; i++)
 		if (descs[i]->type != C_SYS && !shared->done[i])
-			fprintf(stderr, "%s %s", n++ ? "" : "fuzz: never succeeded:", descs[i]->name);
+			fprintf(stderr, "%s %s", n++ ? "" : "fuzz: never succeeded:",
+				descs[i]->name);
 	if (n)
 		fprintf(stderr, "\n");
 }
