@@ -43,6 +43,7 @@ int comm_fail(struct vfab_comm *c, int err, uint32_t rank)
 /* What the members look like: how many are lost, and one of each kind. */
 struct look {
 	uint32_t lost, cut, blamed, gone, odd;
+	bool died;		/* of the lost, one that ended rather than its route */
 	bool misuse;		/* that is what @blamed is blamed for */
 };
 
@@ -90,6 +91,7 @@ static void look(const struct vfab_comm *c, bool record, struct look *l)
 		if (vfabi_lost(c->ep, p->rank, p->losses)) {
 			if (!l->lost++)
 				l->cut = p->rank;
+			l->died |= vfabi_state(c->ep, p->rank) == VFAB_PEER_VACANT;
 		} else if ((state & COMM_MASK) == COMM_ABORTED) {
 			l->blamed = state & ~COMM_MASK & ~COMM_MISUSE;
 			l->misuse = state & COMM_MISUSE;
@@ -128,11 +130,12 @@ int comm_check(struct vfab_comm *c, bool record)
 	}
 	/*
 	 * Who gave up first knows the cause, and may be gone since because of
-	 * it. Who loses all others at once is the one that was cut off.
+	 * it. Who loses all others at once is the one that was cut off, unless
+	 * they can be reached and are not there.
 	 */
 	if (l.blamed != VFAB_RANK_ANY)
 		return comm_fail(c, l.misuse ? EINVAL : ECONNRESET, l.blamed);
-	if (l.lost > 1 && l.lost == c->size - 1)
+	if (l.lost > 1 && l.lost == c->size - 1 && !l.died)
 		return comm_fail(c, ECONNRESET, c->ep->info.rank);
 	if (l.lost)
 		return comm_fail(c, ECONNRESET, l.cut);
@@ -144,7 +147,7 @@ int comm_check(struct vfab_comm *c, bool record)
 	return 0;
 }
 
-static int set_group(struct vfab_comm *c, const uint32_t *ranks)
+static int set_group(struct vfab_comm *c, const uint32_t *ranks, const uint32_t *losses)
 {
 	uint8_t seen[VFAB_MAX_WORLD] = { 0 };
 	const struct vfab_info *info = &c->ep->info;
@@ -161,7 +164,7 @@ static int set_group(struct vfab_comm *c, const uint32_t *ranks)
 		if (r == info->rank)
 			c->index = i;
 		c->peer[i].rank = r;
-		c->peer[i].losses = vfabi_losses(c->ep, r);
+		c->peer[i].losses = losses ? losses[i] : vfabi_losses(c->ep, r);
 	}
 	if (c->index == c->size)
 		return vfabi_fail(EINVAL, "rank %u is not in the group of %u that it makes",
@@ -299,6 +302,8 @@ static int meet(struct vfab_comm *c, struct peer *p, int64_t timeout)
 
 	if (p->m)
 		return 0;
+	if (vfabi_losses(c->ep, p->rank) != p->losses)
+		return hope(c, p);
 	ret = vfab_lookup(c->ep, p->rank, c->tag, timeout, &handle);
 	if (ret == -ETIMEDOUT || ret == -EINTR || ret == -ENOENT)
 		return -EAGAIN;
@@ -452,13 +457,14 @@ static void release(struct vfab_comm *c)
 	free(c);
 }
 
-int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
-		     uint64_t tag, int64_t timeout, struct vfab_comm **out)
+int comm_make(struct vfab_ep *ep, const uint32_t *ranks, const uint32_t *losses, uint32_t n,
+	      uint64_t tag, int64_t timeout, struct vfab_comm **out)
 {
 	uint32_t job[VFAB_MAX_WORLD], rank, i;
 	struct vfab_comm *c;
 	int ret;
 
+	*out = NULL;
 	lost_in_create = VFAB_RANK_ANY;
 	if (!ranks) {
 		ret = vfab_env_job(&rank, job, &n);
@@ -486,7 +492,7 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 	c->dst = calloc(n + 1, sizeof(*c->dst));	/* and a slot */
 	ret = c->src && c->dst ? 0 : vfabi_fail(ENOMEM, "out of memory");
 	if (!ret)
-		ret = set_group(c, ranks);
+		ret = set_group(c, ranks, losses);
 	if (!ret)
 		ret = vfabi_counts(ep);
 	if (!ret)
@@ -500,17 +506,30 @@ int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
 		ret = choose(c);
 	if (!ret) {
 		publish_met(c);
+		*out = c;
 		ret = comm_meet(c);
 	}
 	if (!ret)
 		ret = same_group(c);
-	if (!ret) {
-		*out = c;
-		return 0;
+	if (ret)
+		lost_in_create = c->lost;
+	if (!*out) {
+		bury(c);
+		release(c);
 	}
-	lost_in_create = c->lost;
-	bury(c);
-	release(c);
+	return ret;
+}
+
+int vfab_comm_create(struct vfab_ep *ep, const uint32_t *ranks, uint32_t n,
+		     uint64_t tag, int64_t timeout, struct vfab_comm **out)
+{
+	struct vfab_comm *c;
+	int ret = comm_make(ep, ranks, NULL, n, tag, timeout, &c);
+
+	if (!ret)
+		*out = c;
+	else
+		vfab_comm_destroy(c);
 	return ret;
 }
 

@@ -32,7 +32,7 @@
 #include "vfab_int.h"
 
 #define COMM_VECTOR	(VFAB_VECTORS - 1)
-#define COMM_VERSION	4
+#define COMM_VERSION	5
 
 /*
  * How long a rank sleeps, or is woken by rings, without looking at the others.
@@ -82,6 +82,12 @@ struct record {
 #define RECORD_NEW	4	/* a window that not all have imported yet */
 #define RECORD_WRITE(k)	(8 << (k))	/* at[k] may be written */
 
+/* What a rank holds for right when those who are left decide */
+struct proposal {
+	uint64_t left[COMM_WORDS];	/* the places that are */
+	uint64_t made;			/* they have a group */
+};
+
 /* Lines of their own for what others poll, and for what seldom changes. */
 struct member {
 	uint64_t step;		/* only grows */
@@ -92,9 +98,10 @@ struct member {
 	/* As @step, at a call's end */
 	uint64_t done COMM_ALIGNED;
 	struct record record[2];
-	/* vfab_comm_shrink(): places that are left, from when @shrinking is not 0 */
-	uint64_t shrinking;
-	uint64_t left[COMM_WORDS];
+	/* vfab_comm_shrink(): see group.c */
+	uint64_t passed;
+	uint64_t turn;		/* decisions that it has proposed something for */
+	struct proposal proposal;	/* for the last one */
 
 	/* Constant once @state is not 0. */
 	uint32_t version;
@@ -183,6 +190,14 @@ struct vfab_comm {
 };
 
 /* --- comm.c ------------------------------------------------------------------------- */
+
+/*
+ * vfab_comm_create(), of ranks that have not been lost since they had so many
+ * @losses, if not NULL. Where it fails after all have met, @out is the group, which
+ * is broken, and NULL where it fails before.
+ */
+int comm_make(struct vfab_ep *ep, const uint32_t *ranks, const uint32_t *losses, uint32_t n,
+	      uint64_t tag, int64_t timeout, struct vfab_comm **out);
 
 /* Breaks the communicator and blames @rank; returns -err. */
 int comm_fail(struct vfab_comm *c, int err, uint32_t rank);

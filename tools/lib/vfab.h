@@ -624,8 +624,10 @@ int vfab_comm_split(struct vfab_comm *comm, int color, int key,
  *
  * Every rank of @comm that is left calls it, also those whom vfab_comm_abort()
  * or a timeout broke it for; @comm is destroyed after it as ever. Who is lost
- * meanwhile is left out as well. Ranks that do not come before half of @timeout
- * has passed are left out and get ETIMEDOUT or ECONNRESET.
+ * meanwhile is left out as well. All who are left get the same group; it may be
+ * broken already, by a loss at that moment, which its first call tells. Ranks that
+ * do not come before half of @timeout has passed are left out and get ETIMEDOUT or
+ * ECONNRESET.
  */
 int vfab_comm_shrink(struct vfab_comm *comm, int64_t timeout,
 		     struct vfab_comm **out);

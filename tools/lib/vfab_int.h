@@ -200,6 +200,12 @@ static inline uint32_t vfabi_losses(const struct vfab_ep *ep, uint32_t rank)
 	return __atomic_load_n(&ep->view->peer[rank].losses, __ATOMIC_ACQUIRE);
 }
 
+/* VFAB_PEER_* */
+static inline uint32_t vfabi_state(const struct vfab_ep *ep, uint32_t rank)
+{
+	return __atomic_load_n(&ep->view->peer[rank].state, __ATOMIC_RELAXED);
+}
+
 /*
  * Whether @rank was lost since its losses were @base. What a peer's memory
  * gave before this returned false came from the peer: the kernel stores losses
@@ -215,7 +221,7 @@ static inline bool vfabi_lost(const struct vfab_ep *ep, uint32_t rank,
 	uint32_t state;
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	state = __atomic_load_n(&ep->view->peer[rank].state, __ATOMIC_RELAXED);
+	state = vfabi_state(ep, rank);
 	return vfabi_losses(ep, rank) != base ||
 	       (state != VFAB_PEER_HELD && state != VFAB_PEER_RECOVERY);
 }

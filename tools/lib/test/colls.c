@@ -647,6 +647,67 @@ static void shrink(uint32_t rank)
 	vfab_close(ep);
 }
 
+/* Who loses all others at once, because they died, was not cut off from them. */
+static void all_lost(uint32_t rank)
+{
+	static const uint32_t order[] = { 1, 0, 2 };
+	struct vfab_ep *ep = attach(rank);
+	struct vfab_comm *c, *d;
+	struct vfab_peer p;
+	uint32_t i, x = 7;
+
+	EQUAL(vfab_comm_create(ep, order, 3, TAG, LONG, &c), 0);
+	sync_ranks(3, rank, 1);
+	if (rank)
+		raise(SIGKILL);
+	for (i = 1; i < 3; i++)
+		do
+			EQUAL(vfab_peer(ep, i, &p), 0);
+		while (p.state == VFAB_PEER_HELD);
+	EQUAL(vfab_allreduce(c, &x, &x, 1, VFAB_U32, VFAB_SUM), -ECONNRESET);
+	CHECK(vfab_comm_lost_rank(c) == 1 || vfab_comm_lost_rank(c) == 2);
+	EQUAL(vfab_comm_shrink(c, LONG, &d), 0);
+	EQUAL(vfab_comm_size(d), 1);
+	EQUAL(vfab_allreduce(d, &x, &x, 1, VFAB_U32, VFAB_SUM), 0);
+	EQUAL(x, 7);
+	vfab_comm_destroy(c);
+	vfab_comm_destroy(d);
+	vfab_close(ep);
+}
+
+/*
+ * Who does not come is left out after half of the time, and told so when it does.
+ * The others have the same group.
+ */
+static void late(uint32_t rank)
+{
+	static const uint32_t order[] = { 3, 1, 0, 2 };
+	struct vfab_ep *ep = attach(rank);
+	struct vfab_comm *c, *d;
+	uint32_t x = 1;
+
+	EQUAL(vfab_comm_create(ep, order, 4, TAG, LONG, &c), 0);
+	sync_ranks(4, rank, 1);
+	vfab_comm_abort(c);
+	if (rank == 3) {
+		board_wait(1, 3);
+		EQUAL(vfab_comm_shrink(c, LONG, &d), -ECONNRESET);
+		CHECK(!d);
+		EQUAL(vfab_comm_shrink(c, LONG, &d), -ECONNRESET);
+	} else {
+		EQUAL(vfab_comm_shrink(c, VFAB_SECOND * 6, &d), 0);
+		EQUAL(vfab_comm_size(d), 3);
+		EQUAL(vfab_comm_rank(d, 0), 1);
+		EQUAL(vfab_allreduce(d, &x, &x, 1, VFAB_U32, VFAB_SUM), 0);
+		EQUAL(x, 3);
+		__atomic_fetch_add(board + 1, 1, __ATOMIC_RELAXED);
+		vfab_comm_destroy(d);
+	}
+	sync_ranks(4, rank, 2);
+	vfab_comm_destroy(c);
+	vfab_close(ep);
+}
+
 /* --- Mistakes ---------------------------------------------------------------------- */
 
 static void mistaken(uint32_t rank)
@@ -893,6 +954,8 @@ const struct test engine_tests[] = {
 	{ "colls_told", 2, told, 0 },
 	{ "comm_split", RANKS, split, 0 },
 	{ "comm_shrink", RANKS, shrink, 2 },
+	{ "comm_all_lost", 3, all_lost, 2 },
+	{ "comm_late", 4, late, 0 },
 	{ "chaos_0", 4, chaos_0, 1 },
 	{ "chaos_1", 4, chaos_1, 1 },
 	{ "chaos_2", 4, chaos_2, 1 },
