@@ -6,6 +6,7 @@
  *	vfabctl domain create --size 8
  *	VFAB_DOMAIN=dom0 libtest [NAME]...		as root in a VM
  *
+ *	VFAB_DOMAIN=memfd libtest -l			names of the tests
  *	VFAB_TEST_LONG=1 VFAB_DOMAIN=memfd libtest	with 1024 ranks as well
  *	VFAB_TEST_SEED=7 VFAB_DOMAIN=memfd libtest chaos_0	kills at another point
  *
@@ -26,7 +27,7 @@ double bound = 5;
 volatile uint32_t *board;
 
 #define BOARD	4096
-#define LIMIT	100		/* seconds that a test may take */
+#define LIMIT	(bound > 20 ? 5 * bound : 100)	/* seconds that a test may take */
 
 static char *why;
 
@@ -58,7 +59,7 @@ void check_differs(const char *file, int line, const char *what, long long is,
 
 void board_wait(uint32_t i, uint32_t value)
 {
-	double end = now() + 30;
+	double end = now() + LIMIT / 3;
 
 	while (board[i] < value) {
 		CHECK(now() < end);
@@ -151,7 +152,7 @@ static bool run(const struct test *t)
 			usleep(2000);
 			if (now() < end)
 				continue;
-			snprintf(why, 256, "still running after %d s", LIMIT);
+			snprintf(why, 256, "still running after %.0f s", LIMIT);
 			failed++;
 			break;
 		}
@@ -193,6 +194,16 @@ static void mend(void)
 	vfabctl("domain delete paced --force 2>/dev/null");
 }
 
+static int list(const struct test *const *lists)
+{
+	const struct test *t;
+
+	for (; *lists; lists++)
+		for (t = *lists; t->name; t++)
+			puts(t->name);
+	return 0;
+}
+
 static bool selected(const char *name, char **names)
 {
 	if (!*names)
@@ -219,13 +230,14 @@ int main(int argc, char **argv)
 	uint32_t i, n = 0, failed = 0;
 	struct vfab_info info;
 
-	(void)argc;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	domain = getenv("VFAB_DOMAIN");
 	memfd = domain && !strcmp(domain, "memfd");
 	lists = !memfd ? on_fabric : getenv("VFAB_TEST_LONG") ? on_memfd_long : on_memfd;
 	if (getenv("VFAB_TEST_BOUND"))
 		bound = atof(getenv("VFAB_TEST_BOUND"));
+	if (argc == 2 && !strcmp(argv[1], "-l"))
+		return list(lists);
 	board = mmap(NULL, BOARD + 256, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (board == MAP_FAILED || !domain ||
