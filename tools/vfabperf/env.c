@@ -5,10 +5,12 @@
  * busy machine not those of an idle one.
  */
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,6 +108,7 @@ static double hop(void)
 		return 0;
 	pid = fork();
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pin_to(1);
 		for (i = 1; !atomic_load_explicit(&h->stop, memory_order_relaxed);)
 			if (atomic_load_explicit(&h->word, memory_order_acquire) == i) {
