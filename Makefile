@@ -3,6 +3,7 @@
 #
 #	make demo		72 endpoints in a throw-away VM: bytes, a cut, recovery
 #	make demo NATIVE=1	the same on this machine's kernel (as root)
+#	make demo-vms		72 endpoints in two VMs, of which one is killed
 #	make quick		without root, module or VM, within a minute: the library's
 #				tests, all-reduces of 72 and 576 ranks in shared memory
 #	make check		every test, on the host and in VMs
@@ -45,6 +46,9 @@ help:
 
 demo:
 	@scripts/demo $(if $(filter 1,$(NATIVE)),--native)
+
+demo-vms:
+	@scripts/demo-vms
 
 quick:
 	@scripts/quick
@@ -111,6 +115,6 @@ clean:
 	@rm -rf $(foreach d,. kmod,$(addprefix $(d)/,*.o *.ko *.mod *.mod.c .*.cmd .*.d .*.o .tmp_* \
 		Module.symvers modules.order))
 
-.PHONY: all help demo quick check check-mutants check-kernels check-debug fuzz check-fuzz bench bench-peers tools kdir-check modules modules_place modules_install dkms install clean
+.PHONY: all help demo demo-vms quick check check-mutants check-kernels check-debug fuzz check-fuzz bench bench-peers tools kdir-check modules modules_place modules_install dkms install clean
 
 endif
