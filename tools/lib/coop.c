@@ -20,7 +20,7 @@ static int parse(const char *domain, char path[128], const char **name)
 
 	if (*what != '/' || slash == what || !slash[1] || slash - what >= 108)
 		return vfabi_fail(EINVAL,
-				  "\"%s\" is not backplane:SOCKET/DOMAIN such as backplane:/run/vfabric/b/node2/job",
+				  "\"%s\" is not backplane:SOCKET/DOMAIN: backplane:/run/vfabric/b/node2/job",
 				  domain);
 	memcpy(path, what, slash - what);
 	path[slash - what] = 0;
@@ -211,8 +211,8 @@ static int learn(struct coop *c, const char *name)
 	if (ret == -ENOSPC)
 		return vfabi_fail(ENOSPC, "domain \"%s\" is too large for this transport", name);
 	if (ret)
-		return vfabi_fail(-ret, "domain \"%s\": %s", name, ret == -ENOMEM ? "out of memory" :
-				  "what its owner says of it makes no sense");
+		return vfabi_fail(-ret, "domain \"%s\": %s", name, ret == -ENOMEM ?
+				  "out of memory" : "what its owner says of it makes no sense");
 	/* It may have changed since: it is then read again at the next look */
 	fill_info(&c->ep->info, &c->n->bp, &c->id, &c->dom);
 	return 0;
@@ -286,7 +286,7 @@ static int coop_attach(struct vfab_ep *ep, const char *domain, uint32_t rank)
 	}
 	pthread_mutex_lock(&c->n->lock);
 	if (c->n->fenced)
-		ret = vfabi_fail(ENODEV, "this node was expelled: close all of its endpoints first");
+		ret = vfabi_fail(ENODEV, "this node was expelled: close all its endpoints first");
 	else
 		ret = attach_to(c, name, rank);
 	pthread_mutex_unlock(&c->n->lock);

@@ -674,7 +674,7 @@ static const char *why_not(int err)
 	case -EPROTO:
 	case -EBADMSG:
 	case -EPIPE:
-		return "vfabswitchd lets nobody in there: another may be this node, its log says why";
+		return "vfabswitchd lets nobody in: another may be this node, its log says why";
 	case -EPROTONOSUPPORT:
 		return "it is of another version than this library";
 	}
