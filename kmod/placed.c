@@ -674,6 +674,7 @@ struct vf_domain *vf_placed_create(struct net *net, const char *backplane, const
 			vf_backplane_put(bd);
 			return ERR_PTR(-EINVAL);
 		}
+	cfg->nodes = vf_backplane_bp(bd)->nodes;
 	/* Not under m->lock, as others are not followed meanwhile */
 	vf_backplane_ready(bd);
 	m = vf_mirror_get(bd);

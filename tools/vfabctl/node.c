@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Nodes: show what their endpoints are, put together from those. */
+#include <string.h>
 #include "vfabctl.h"
 
 struct nodes {
 	struct ctx *c;
 	uint32_t domain, world, planes, count;
 	struct {
-		uint32_t attached, links_up;
+		uint32_t ranks, first, last, attached, links_up;
 	} node[VFAB_MAX_WORLD];
 };
 
@@ -26,10 +27,13 @@ static int read_domain(const struct vfab_nl_msg *msg, void *data)
 
 static int read_endpoint(const struct vfab_nl_msg *msg, void *data)
 {
-	uint32_t node = get32(msg, VFAB_A_NODE);
+	uint32_t node = get32(msg, VFAB_A_NODE), rank = get32(msg, VFAB_A_RANK);
 	struct nodes *n = data;
 
 	if (node < n->count) {
+		if (!n->node[node].ranks++)
+			n->node[node].first = rank;
+		n->node[node].last = rank;
 		n->node[node].attached += get32(msg, VFAB_A_HELD);
 		n->node[node].links_up += get32(msg, VFAB_A_PORTS_UP);
 	}
@@ -38,15 +42,20 @@ static int read_endpoint(const struct vfab_nl_msg *msg, void *data)
 
 static void show_one(struct nodes *n, uint32_t k)
 {
-	uint32_t share = n->world / n->count, first = k * share, last = first + share - 1;
+	uint32_t share = n->node[k].ranks, first = n->node[k].first, last = n->node[k].last;
 	struct ctx *c = n->c;
 
 	item(c, "dom%u/node%u", n->domain, k);
 	out_uint(c, "domain", NULL, n->domain);
 	out_uint(c, "node", NULL, k);
-	out_uint(c, "first", NULL, first);
-	out_uint(c, "last", NULL, last);
-	out_text(c, share > 1 ? " ranks %u-%u" : " ranks %u", first, last);
+	if (share) {
+		out_uint(c, "first", NULL, first);
+		out_uint(c, "last", NULL, last);
+		out_text(c, share > 1 ? " ranks %u-%u" : " ranks %u", first, last);
+	}
+	/* Where they are placed on a backplane */
+	if (share && share != last - first + 1)
+		out_text(c, " (%u of them)", share);
 	out_uint(c, "attached", "attached", n->node[k].attached);
 	out_text(c, "/%u", share);
 	out_uint(c, "links_up", "links-up", n->node[k].links_up);
@@ -63,6 +72,7 @@ static int show(struct ctx *c, int argc, char **argv)
 	uint32_t k;
 	int ret;
 
+	memset(&n, 0, sizeof(n));
 	n.c = c;
 	args_parse(c, argc, argv, NULL, 1, 1, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_NODE);

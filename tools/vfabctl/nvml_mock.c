@@ -37,6 +37,11 @@ static int read_domain(const struct vfab_nl_msg *msg, void *data)
 	e->planes = get32(msg, VFAB_A_PLANES);
 	e->rate = get32(msg, VFAB_A_RATE);
 	e->nodes = get32(msg, VFAB_A_NODES);
+	if (has(msg, VFAB_A_PLACE)) {
+		error(e->c, "the format has nodes of equal size, and the ranks of dom%u are placed on a backplane",
+		      e->domain);
+		return REFUSED;
+	}
 	if (!e->nodes || e->node >= (int)e->nodes) {
 		error(e->c, "node %d is not below the number of nodes %u", e->node, e->nodes);
 		return REFUSED;

@@ -162,7 +162,8 @@ static int create_domain(struct run *r, uint32_t i)
 	vars_set(&r->vars, d->name.s, "%s", a.name);
 	vars_set(&r->vars, d->id, "%u", seen.id);
 	r->world[i] = seen.world;
-	r->nodes[i] = seen.nodes ? seen.nodes : 1;
+	/* Where ranks are placed on a backplane they need not be divided evenly */
+	r->nodes[i] = seen.nodes && r->world[i] % seen.nodes == 0 ? seen.nodes : 1;
 	return DONE;
 }
 
