@@ -102,7 +102,7 @@ if part coll; then
 		grep "backplane cluster owner 0 place 0:0-1,1:2-3"'
 	ok "by node, too" on 1 'vfabctl -j node show job | jq -e "[.[] | [.node, .first, .last]] ==
 		[[0, 0, 1], [1, 2, 3], [2, null, null]]"'
-	ok "a format that it does not fit is refused" on 1 'vfabctl export nvml-mock job/node0 2>&1 |
+	ok "a format that it does not fit is refused" on 1 'vfabctl export --format nvml-mock job/node0 2>&1 |
 		grep "placed on a backplane"'
 	for n in 0 1; do
 		begin $n "export VFAB_DOMAIN=job VFAB_WORLD_SIZE=4
