@@ -403,14 +403,17 @@ static struct vf_domain *vf_mirror_make(struct vf_mirror *m, struct vf_mirror_no
 static void vf_mirror_complain(struct vf_mirror *m, struct vf_mirror_node *n,
 			       struct vf_mirror_domain *d, int err)
 {
+	const char *why = "what its owner says of it makes no sense";
+
 	if (d->told || err == -ENOMEM || err == -EAGAIN)
 		return;
 	d->told = true;
+	if (err == -EEXIST)
+		why = "a domain of its name or UUID exists here: delete that";
+	else if (err == -ENOSPC)
+		why = "there are too many domains here, or they are too large";
 	pr_warn_ratelimited("vfabric: backplane %s: domain %s of node %u is not mirrored: %s\n",
-			    vf_backplane_bp(m->bd)->name, n->rec.name, n->node,
-			    err == -EEXIST ? "a domain of its name or UUID exists here: delete that" :
-			    err == -ENOSPC ? "there are too many domains here, or they are too large" :
-			    "what its owner says of it makes no sense");
+			    vf_backplane_bp(m->bd)->name, n->rec.name, n->node, why);
 }
 
 static int vf_mirror_create(struct vf_mirror *m, struct vf_mirror_node *n, u32 index)

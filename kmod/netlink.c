@@ -201,9 +201,11 @@ void vf_nl_unlock(struct vf_domain *dom)
 /* The same where it may have been changed: what was lost is lost on all nodes. */
 void vf_nl_done(struct genl_info *info, struct vf_domain *dom)
 {
+	static const char expelled[] =
+		"done; a node did not follow in time and was expelled: see 'vfabctl backplane show'";
+
 	if (vf_domain_unlock(dom) > 0 && info->extack && !info->extack->_msg)
-		info->extack->_msg =
-			"done; a node of the backplane did not follow in time and was expelled: see 'vfabctl node show'";
+		info->extack->_msg = expelled;
 	vf_domain_put(dom);
 }
 

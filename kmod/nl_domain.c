@@ -253,7 +253,7 @@ static struct vf_domain *vf_nl_create(struct genl_info *info, struct vf_domain_c
 		return ERR_PTR(ret);
 	if (!IS_ENABLED(CONFIG_PCI))
 		return ERR_PTR(vf_nl_refuse(info, VFAB_A_BACKPLANE, -ENODEV,
-					    "this kernel knows no PCI devices, and so no backplane"));
+			"this kernel knows no PCI devices, and so no backplane"));
 	return vf_placed_create(genl_info_net(info), nla_data(attrs[VFAB_A_BACKPLANE]),
 				nla_data(attrs[VFAB_A_PLACE]), cfg, info->extack);
 }

@@ -670,7 +670,8 @@ struct vf_domain *vf_placed_create(struct net *net, const char *backplane, const
 	}
 	for (i = 0; i < cfg->topo.world; i++)
 		if (place[i] != VFAB_BP_NO_NODE && place[i] >= vf_backplane_bp(bd)->nodes) {
-			NL_SET_ERR_MSG(extack, "a rank is placed on a node that the backplane does not have");
+			NL_SET_ERR_MSG(extack,
+				       "a rank is placed on a node that the backplane does not have");
 			vf_backplane_put(bd);
 			return ERR_PTR(-EINVAL);
 		}

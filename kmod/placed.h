@@ -79,7 +79,7 @@ struct vf_mirror {
 	struct kref ref;
 	struct rcu_head rcu;
 	struct vf_bp_dev *bd;
-	struct mutex lock;
+	struct mutex lock;		/* see the lock order */
 	bool ended;
 	struct xarray domains;
 	struct vf_mirror_node *node[VFAB_BP_MAX_NODES];

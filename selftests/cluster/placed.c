@@ -27,7 +27,7 @@
 static unsigned int node, nodes, count, failed;
 static unsigned long atomics = 100000, dings = 2000;
 
-/* --- Saying, and waiting for one another ------------------------------------------------- */
+/* --- Saying, and waiting for one another ----------------------------------------- */
 
 static bool check(bool ok, const char *file, int line, const char *format, ...)
 {
@@ -70,7 +70,8 @@ static void together(void)
 	step++;
 	__atomic_store_n(&meet.word[node * 8], step, __ATOMIC_RELEASE);
 	for (i = 0; i < nodes; i++)
-		if (!vft_until(LATE_MS, __atomic_load_n(&meet.word[i * 8], __ATOMIC_ACQUIRE) >= step))
+		if (!vft_until(LATE_MS, __atomic_load_n(&meet.word[i * 8],
+							__ATOMIC_ACQUIRE) >= step))
 			NEED(false, "node %u is there", i);
 }
 
@@ -126,7 +127,7 @@ static void begin(void)
 	together();
 }
 
-/* --- What is refused ------------------------------------------------------------------------ */
+/* --- What is refused ------------------------------------------------------------- */
 
 static int refused(int cmd, const struct vft_domain *dom, int attr, uint32_t value)
 {
@@ -244,7 +245,7 @@ static void test_refusals(void)
 	CHECK(vft_domain_find(&dom, "refusals") == -ENOENT, "and no mirror is left");
 }
 
-/* --- Windows ----------------------------------------------------------------------------------- */
+/* --- Windows --------------------------------------------------------------------- */
 
 #define SIZE (2 * VFT_HUGE)
 
@@ -315,7 +316,8 @@ static void test_windows(void)
 	together();
 	if (node == 1) {
 		CHECK(vft_touch(far) == SIGBUS, "when that has returned, SIGBUS on the other node");
-		CHECK(vft_lookup(fd, peer, 7, 0, &other) == -ENOENT, "and it is not found any more");
+		CHECK(vft_lookup(fd, peer, 7, 0, &other) == -ENOENT,
+		      "and it is not found any more");
 		CHECK(vft_view(fd)->peer[0].revoked == 1, "and the view tells");
 	}
 	/* The memory that was freed is given out again, and is zero */
@@ -354,8 +356,8 @@ static void test_full(void)
 		NEED(fd >= 0, "attached");
 		while (n < 256 && !(ret = vft_alloc(fd, 4 * VFT_HUGE, 0, VFT_RW, &handle[n])))
 			n++;
-		CHECK(ret == -ENOSPC && n > 1, "ENOSPC where this node's part is full: %u windows, %d",
-		      n, ret);
+		CHECK(ret == -ENOSPC && n > 1,
+		      "ENOSPC where this node's part is full: %u windows, %d", n, ret);
 		for (i = 0; i < n; i++)
 			vft_free(fd, handle[i]);
 		/* What others have to follow first takes a moment */
@@ -370,7 +372,7 @@ static void test_full(void)
 	together();
 }
 
-/* --- Doorbells and atomics ------------------------------------------------------------------------ */
+/* --- Doorbells and atomics ------------------------------------------------------- */
 
 static void test_bells(void)
 {
@@ -409,8 +411,8 @@ static void test_bells(void)
 		if (ret)
 			break;
 	}
-	CHECK(!ret && !lost && !invented, "%lu doorbells across, %lu lost, %lu invented", dings, lost,
-	      invented);
+	CHECK(!ret && !lost && !invented, "%lu doorbells across, %lu lost, %lu invented",
+	      dings, lost, invented);
 	CHECK(slept == dings / 2, "and each found its owner armed: %lu", slept);
 	CHECK(vft_ring(fd, !node, 64) == -EINVAL, "refused: a vector that there is not");
 
@@ -481,7 +483,7 @@ static void test_atomics(void)
 	together();
 }
 
-/* --- Losses ------------------------------------------------------------------------------------------ */
+/* --- Losses ---------------------------------------------------------------------- */
 
 /* A process that holds a rank with a window of tag 1, and sleeps */
 static pid_t holder(const struct vft_domain *dom, uint32_t rank)
@@ -630,17 +632,20 @@ static void test_links(void)
 	if (node == 1) {
 		CHECK(vft_until(LATE_MS, what[1]) && what[1] == SIGBUS, "who stored has SIGBUS");
 		CHECK(what[2] == VFAB_PEER_UNREACHABLE, "and sees in the view why");
-		CHECK(vft_endpoint_get(&dom, 1, VFAB_A_PORTS_UP) == 0, "links are shown as they are");
+		CHECK(vft_endpoint_get(&dom, 1, VFAB_A_PORTS_UP) == 0,
+		      "links are shown as they are");
 	}
 	together();
 	if (!node)
 		CHECK(!vft_link(&dom, 1, -1, true), "the links are up again");
 	if (node == 1)
-		CHECK(vft_until(LATE_MS, what[4]) && !what[3], "and the same mapping is good again");
+		CHECK(vft_until(LATE_MS, what[4]) && !what[3],
+		      "and the same mapping is good again");
 	together();
 	if (!node) {
 		CHECK(*own == 7, "what it stores arrives");
-		CHECK(!vft_partition_create(&dom, 3, "three", 1, 1), "it is moved to another partition");
+		CHECK(!vft_partition_create(&dom, 3, "three", 1, 1),
+		      "it is moved to another partition");
 		CHECK(vft_view(fd)->peer[1].state == VFAB_PEER_UNREACHABLE, "and unreachable");
 	}
 	together();
@@ -651,8 +656,9 @@ static void test_links(void)
 		if (!pid)
 			_exit(vft_join(&dom, 1) != -EACCES);
 		CHECK(!vft_wait_pid(pid, LATE_MS), "it is not to be had by the file it was");
-		close(vft_until(LATE_MS, vft_open(&dom, 3) >= 0) ? fd = vft_join_part(&dom, 3, 1) : -1);
+		vft_until(LATE_MS, (fd = vft_join_part(&dom, 3, 1)) >= 0);
 		CHECK(fd >= 0, "but by the new partition's");
+		close(fd);
 	}
 	together();
 	if (!node) {
@@ -698,7 +704,8 @@ static void test_channels(void)
 		NEED(!vft_lookup(fd, 2 - node * 2, 4, vft_now() + LATE_MS * VFT_MS, &handle),
 		     "the other node's is found");
 		CHECK(!vft_import(fd, handle, VFT_RW, 0, &cookie), "and imported in the channel");
-		CHECK(vft_import(none, handle, VFT_RW, 0, &cookie) == -EPERM, "but not from outside");
+		CHECK(vft_import(none, handle, VFT_RW, 0, &cookie) == -EPERM,
+		      "but not from outside");
 		CHECK(vft_ring(none, 2 - node * 2, 0) == -EPERM, "nor is a doorbell rung");
 	}
 	together();
@@ -787,7 +794,7 @@ static void make(void)
 	domain(&dom, "job", 4, place);
 }
 
-/* --- A whole VM ----------------------------------------------------------------------------------------- */
+/* --- A whole VM ------------------------------------------------------------------ */
 
 /* Waits to be killed, with a window that the other has mapped. */
 static void victim(void)
@@ -827,7 +834,8 @@ static void survivor(void)
 	      owner ? "a peer is lost" : "the owner of the domain is, and so is the domain");
 	CHECK(vft_until(LATE_MS, vft_touch(far) == SIGBUS), "its window is gone");
 	if (owner) {
-		CHECK(vft_view(meet.fd)->peer[other].state == VFAB_PEER_VACANT, "its rank is vacant");
+		CHECK(vft_view(meet.fd)->peer[other].state == VFAB_PEER_VACANT,
+		      "its rank is vacant");
 		close(meet.fd);
 		CHECK(!vft_domain_end(&meet.dom), "and the domain goes on, to its end");
 	} else {

@@ -38,7 +38,8 @@ static int read_domain(const struct vfab_nl_msg *msg, void *data)
 	e->rate = get32(msg, VFAB_A_RATE);
 	e->nodes = get32(msg, VFAB_A_NODES);
 	if (has(msg, VFAB_A_PLACE)) {
-		error(e->c, "the format has nodes of equal size, and the ranks of dom%u are placed on a backplane",
+		error(e->c,
+		      "the format has nodes of one size: the ranks of dom%u are placed on a backplane",
 		      e->domain);
 		return REFUSED;
 	}
