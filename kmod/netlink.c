@@ -202,7 +202,7 @@ void vf_nl_unlock(struct vf_domain *dom)
 void vf_nl_done(struct genl_info *info, struct vf_domain *dom)
 {
 	static const char expelled[] =
-		"done; a node did not follow in time and was expelled: see 'vfabctl backplane show'";
+		"done; a node did not follow in time, and was expelled: see vfabctl backplane show";
 
 	if (vf_domain_unlock(dom) > 0 && info->extack && !info->extack->_msg)
 		info->extack->_msg = expelled;
