@@ -93,8 +93,6 @@ struct vf_bp_other {
 	u64 seen;
 	u64 beat;
 	u64 age_ms;
-	u32 flags;
-	u32 period_ms;
 	u32 timeout_ms;
 	u64 followed;
 	u64 rings;
@@ -156,6 +154,7 @@ struct vf_bp_dev {
 	u64 change;
 	u64 loss;
 	u64 ticked;			/* ns */
+	u64 ran_ms;			/* how long it has been active, pauses left out */
 	u32 fences;
 	u32 seq;			/* of the node's record */
 	u64 daemon_beat;
@@ -202,6 +201,7 @@ void vf_bp_node_init(struct vf_bp_dev *bd);
 int vf_bp_start(struct vf_bp_dev *bd);
 void vf_bp_leave(struct vf_bp_dev *bd);
 void vf_bp_cancel(struct vf_bp_dev *bd);
+bool vf_bp_waited(const struct vf_bp_dev *bd, u64 since);
 bool vf_bp_may_touch(const struct vf_bp_dev *bd, u32 node);
 unsigned long vf_bp_spend(struct vf_bp_budget *b, u64 ns);
 

@@ -147,11 +147,10 @@ static u64 vf_bp_take(struct vf_bp_dev *bd, u64 bytes)
  */
 int vf_backplane_ready(struct vf_bp_dev *bd)
 {
-	long ret = wait_event_killable_timeout(bd->wq,
-			READ_ONCE(bd->ready) || READ_ONCE(bd->state) != VFAB_BP_NODE_ACTIVE,
-			msecs_to_jiffies(bd->timeout_ms));
+	u64 since = READ_ONCE(bd->ran_ms);
 
-	if (ret < 0)
+	if (wait_event_killable(bd->wq, READ_ONCE(bd->ready) || vf_bp_waited(bd, since) ||
+				READ_ONCE(bd->state) != VFAB_BP_NODE_ACTIVE))
 		return -EINTR;
 	if (READ_ONCE(bd->state) != VFAB_BP_NODE_ACTIVE)
 		return -ENODEV;

@@ -226,8 +226,6 @@ static void vf_bp_judge_stranger(struct vf_bp_other *o)
 		return;
 	o->incarnation = incarnation;
 	o->why = VF_BP_WHY_NONE;
-	o->flags = le32_to_cpu(n.flags);
-	o->period_ms = le32_to_cpu(n.period_ms);
 	o->timeout_ms = le32_to_cpu(n.timeout_ms);
 	o->followed = ~0ULL;
 	o->rings = 0;
@@ -291,6 +289,26 @@ static void vf_bp_find_peers(struct vf_bp_dev *bd)
 				   peer.state ? le32_to_cpu(peer.peer) : VF_BP_NO_PEER);
 }
 
+/* Before others are judged: has any of them expelled this node? */
+static bool vf_bp_fences(struct vf_bp_dev *bd)
+{
+	u32 i;
+
+	for (i = 0; i < bd->bp.nodes; i++)
+		if (i != bd->self && vf_bp_expelled_by(&bd->other[i]))
+			break;
+	if (i == bd->bp.nodes)
+		return false;
+	dev_notice_ratelimited(&bd->pdev->dev,
+			       "backplane %s: node %u has expelled this node, which ends what it has there and returns\n",
+			       bd->bp.name, i);
+	bd->fences++;
+	vf_bp_stop(bd);
+	vf_bp_notify(bd, bd->self, VFAB_ACT_CHANGED, VFAB_BP_NODE_FENCED, -1);
+	queue_work(bd->queue, &bd->ending);
+	return true;
+}
+
 /* Look at all the others; @ran_ms of this kernel's time have passed since the last tick */
 static void vf_bp_judge(struct vf_bp_dev *bd, u64 ran_ms)
 {
@@ -299,19 +317,8 @@ static void vf_bp_judge(struct vf_bp_dev *bd, u64 ran_ms)
 
 	lockdep_assert_held(&bd->lock);
 	vf_bp_find_peers(bd);
-	for (i = 0; i < bd->bp.nodes; i++) {
-		o = &bd->other[i];
-		if (i == bd->self || !vf_bp_expelled_by(o))
-			continue;
-		dev_notice_ratelimited(&bd->pdev->dev,
-				       "backplane %s: node %u has expelled this node, which ends what it has there and returns\n",
-				       bd->bp.name, i);
-		bd->fences++;
-		vf_bp_stop(bd);
-		vf_bp_notify(bd, bd->self, VFAB_ACT_CHANGED, VFAB_BP_NODE_FENCED, -1);
-		queue_work(bd->queue, &bd->ending);
+	if (vf_bp_fences(bd))
 		return;
-	}
 	for (i = 0; i < bd->bp.nodes; i++) {
 		o = &bd->other[i];
 		if (i == bd->self)
@@ -359,6 +366,7 @@ static void vf_bp_tick(struct work_struct *work)
 	if (bd->state == VFAB_BP_NODE_ACTIVE) {
 		ran_ms = min_t(u64, div_u64(now - bd->ticked, NSEC_PER_MSEC), 2 * bd->period_ms);
 		bd->ticked = now;
+		WRITE_ONCE(bd->ran_ms, bd->ran_ms + ran_ms);
 		vf_bp_daemon_age(bd, ran_ms);
 		vf_bp_judge(bd, ran_ms);
 	}
@@ -607,6 +615,18 @@ static bool vf_bp_owes(struct vf_bp_dev *bd, u32 node, u64 change)
 		le64_to_cpu(n.incarnation) != READ_ONCE(o->incarnation));
 }
 
+/**
+ * vf_bp_waited - has this node waited long enough for others?
+ * @bd: the backplane
+ * @since: bd->ran_ms at the beginning
+ *
+ * Each tick wakes who waits. A clock that went on while this kernel did not is not asked.
+ */
+bool vf_bp_waited(const struct vf_bp_dev *bd, u64 since)
+{
+	return READ_ONCE(bd->ran_ms) - since >= bd->timeout_ms;
+}
+
 static bool vf_bp_is_still(const struct vf_bp_dev *bd, u64 incarnation)
 {
 	return READ_ONCE(bd->state) == VFAB_BP_NODE_ACTIVE &&
@@ -635,6 +655,8 @@ static int vf_bp_expel(struct vf_bp_dev *bd, u64 change)
 	u32 i;
 
 	mutex_lock(&bd->lock);
+	if (bd->state == VFAB_BP_NODE_ACTIVE && vf_bp_fences(bd))
+		count = -ENODEV;
 	for (i = 0; i < bd->bp.nodes && bd->state == VFAB_BP_NODE_ACTIVE; i++) {
 		o = &bd->other[i];
 		if (!vf_bp_owes(bd, i, change))
@@ -661,15 +683,15 @@ static int vf_bp_expel(struct vf_bp_dev *bd, u64 change)
  */
 int vf_backplane_followed(struct vf_bp_dev *bd, u64 change)
 {
-	u64 incarnation = READ_ONCE(bd->incarnation);
-	long ret = wait_event_killable_timeout(bd->wq, vf_bp_followed(bd, incarnation, change),
-					       msecs_to_jiffies(bd->timeout_ms));
+	u64 incarnation = READ_ONCE(bd->incarnation), since = READ_ONCE(bd->ran_ms);
+	bool followed;
 
-	if (ret < 0)
+	if (wait_event_killable(bd->wq, (followed = vf_bp_followed(bd, incarnation, change)) ||
+				vf_bp_waited(bd, since)))
 		return -EINTR;
 	if (!vf_bp_is_still(bd, incarnation) || change > READ_ONCE(bd->change))
 		return -ENODEV;
-	return ret ? 0 : vf_bp_expel(bd, change);
+	return followed ? 0 : vf_bp_expel(bd, change);
 }
 
 /* --- Beginning and end ---------------------------------------------------------------- */

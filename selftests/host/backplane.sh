@@ -21,7 +21,7 @@ cd "$(dirname "$0")/../.." || exit 2
 . selftests/host/lib-vms
 node=$PWD/build/tools/test/bpnode
 [ -x "$node" ] || { echo "backplane.sh: nothing is built: run 'make -C tools all tests'" >&2; exit 2; }
-parts=${*:-pair silent events rmmod stop duel hostile kill unplug switchd foreign hotplug two four}
+parts=${*:-pair silent events rmmod stop duel behind hostile kill unplug switchd foreign hotplug two four}
 vms_begin
 VFABRIC_PARAMS='backplane_period_ms=200 backplane_timeout_ms=3000'
 
@@ -63,7 +63,7 @@ pair_up() {
 	ok "two VMs find one another" until_said 0 60 '$n[1].view == "live" and $n[1].state == "active"'
 }
 
-case $parts in *pair*|*silent*|*events*|*rmmod*|*stop*|*duel*|*hostile*|*kill*|*unplug*|*switchd*) pair_up ;; esac
+case $parts in *pair*|*silent*|*events*|*rmmod*|*stop*|*duel*|*behind*|*hostile*|*kill*|*unplug*|*switchd*) pair_up ;; esac
 if part pair; then
 	ok "the other way round" until_said 1 60 '$n[0].view == "live" and $n[1].view == "self"'
 	ok "incarnation and age" said 0 \
@@ -154,6 +154,24 @@ if part duel; then
 	ok "one that is expelled expels both" test "$(grep -c '^expelled node' "$tmp/live")" = 2
 	ok "the lower number stays" said 0 '$b.state == "active" and $n[1].view == "live"'
 	ok "as does the other lower one" said 1 "\$b.fences == $before and \$n[0].view == \"live\""
+fi
+
+if part behind; then
+	ok "a domain on both VMs" on 0 'vfabctl domain create d1 --size 4 --backplane rack --place 0:0-1,1:2-3'
+	ok "is mirrored" until_on 1 20 'vfabctl domain show d1'
+	ok "its nodes are the backplane's" on 1 'vfabctl -j node show d1 |
+		jq -e "[.[] | [.ranks, .view]] == [[[0, 1], \"live\"], [[2, 3], \"self\"]]"'
+	"$node" "$tmp/rack/node2" deaf 60 >"$tmp/live" &
+	deaf=$!
+	until_said 0 20 '$n[2].view == "live"'
+	ok "a change is made although one node does not follow" on 0 'vfabctl link set d1/ep0 down'
+	ok "that one is expelled" said 0 '$n[2].view == "lost" and $n[2].why == "behind" and $n[1].view == "live"'
+	ok "the other one has followed" said 0 '$n[1].followed == $b.change'
+	wait $deaf
+	ok "it learns it" test $? = 3
+	ok "deleted" on 0 'vfabctl domain delete d1'
+	ok "on both" until_on 1 20 '! vfabctl domain show d1'
+	ok "all memory is free again" until_said 0 20 '$b.used == 0 and $b.waiting == 0'
 fi
 
 if part hostile; then
@@ -254,16 +272,22 @@ monitor() {
 
 if part hotplug; then
 	backplane plug --size 16M --nodes 2
-	device='ivshmem-doorbell,vectors=4,bus=port,id=dev'
-	vm 8 --qemu "-monitor unix:$tmp/monitor,server=on,wait=off -device pcie-root-port,id=port,chassis=1
+	device='ivshmem-doorbell,vectors=4,bus=rp0,id=dev'
+	vm 8 --qemu "-monitor unix:$tmp/monitor,server=on,wait=off -device pcie-root-port,id=rp0,chassis=1
 		-chardev socket,id=one,path=$tmp/plug/node0 -device $device,chardev=one"
 	vm_up 8
 	"$node" "$tmp/plug/node1" live 300 >"$tmp/live" &
 	live=$!
 	ok "a device behind a port is bound" until_on 8 20 'vfabctl -j backplane show |
 		jq -e "[.[] | select(.view == \"live\")] | length == 1"'
+	# Ranks of which one touches what the others have there, until it is gone
+	ok "a domain on it" on 8 'vfabctl domain create job --size 4 --backplane plug --place 0:0-3'
+	on 8 "cd $PWD; { vfabrun -n 4 --domain job vfabperf coll allreduce -e 1M -n 100000 --timeout 30; echo status \$?
+		} >/tmp/job 2>&1 & sleep 5; cat /tmp/job"
+	ok "and traffic" on 8 '! grep ^status /tmp/job'
 	ok "device_del" monitor 'device_del dev'
 	ok "the backplane is gone from the guest" until_on 8 60 'vfabctl -j backplane show | jq -e "length == 0"'
+	ok "the program ends with an error" until_on 8 60 'cat /tmp/job; grep "^status [1-9]" /tmp/job'
 	vfabswitchd show -j --dir "$tmp" plug >"$tmp/out"
 	ok "in good order" jq -e '.[0].node[0].slot.state == "left"' "$tmp/out"
 	ok "its connection ends" monitor 'chardev-remove one'
@@ -279,12 +303,14 @@ fi
 
 if part two; then
 	backplane one --size 16M --nodes 2
-	backplane other --size 32M --nodes 2
+	backplane other --size 2G --nodes 2
 	vm 3 --backplane "$tmp/one" --node 0 --qemu "-chardev socket,id=other,path=$tmp/other/node1
 		-device ivshmem-doorbell,chardev=other,vectors=4"
 	vm_up 3
 	ok "one VM is on two backplanes" on 3 'vfabctl -j backplane show |
 		jq -e "[.[] | select(.memory) | [.backplane, .node]] == [[\"one\", 0], [\"other\", 1]]"'
+	ok "the larger one is mapped write-back" on 3 'vfabctl -j backplane show |
+		jq -e "[.[] | select(.memory) | .memory] == [\"uncached\", \"write-back\"]"'
 	"$node" "$tmp/one/node1" live 100 >"$tmp/live-one" &
 	one=$!
 	"$node" "$tmp/other/node0" live 100 >"$tmp/live-other" &

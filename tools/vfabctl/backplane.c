@@ -9,10 +9,10 @@ const char *const backplane_whys[7] = {
 	"none", "silent", "behind", "left", "fenced", "returned", "closed",
 };
 
-static const char *const views[] = { "none", "live", "lost", "self" };
+const char *const backplane_views[4] = { "none", "live", "lost", "self" };
 
 /* 2.1: the second connection as this node, its first start */
-static void out_incarnation(struct ctx *c, uint64_t v)
+void out_incarnation(struct ctx *c, uint64_t v)
 {
 	char text[32];
 
@@ -46,7 +46,7 @@ static int show_node(const struct vfab_nl_msg *msg, void *data)
 	item(c, "%s/node%u", name, get32(msg, VFAB_A_NODE));
 	out_str(c, "backplane", NULL, name);
 	out_uint(c, "node", NULL, get(msg, VFAB_A_NODE));
-	out_str(c, "view", "", WORD(views, view));
+	out_str(c, "view", "", WORD(backplane_views, view));
 	if (has(msg, VFAB_A_BEAT_AGE))
 		out_ms(c, "age_ms", "age", get(msg, VFAB_A_BEAT_AGE));
 	if (get32(msg, VFAB_A_BACKPLANE_WHY))

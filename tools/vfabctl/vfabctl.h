@@ -228,7 +228,9 @@ int counters_snapshot(struct ctx *c, int argc, char **argv);	/* snapshot.c */
 int counters_diff(struct ctx *c, int argc, char **argv);	/* diff.c */
 bool is_path(const char *text);				/* profile.c */
 extern const char *const manager_states[3];		/* domain.c */
-extern const char *const backplane_states[5], *const backplane_whys[7];	/* backplane.c */
+extern const char *const backplane_states[5], *const backplane_views[4],
+	*const backplane_whys[7];			/* these and the next: backplane.c */
+void out_incarnation(struct ctx *c, uint64_t v);
 int64_t now_ms(void);					/* wait.c */
 int wait_run(struct ctx *c, int argc, char **argv);
 #define WAIT_ARGS "D [--for ready|managed|attached=N|deleted] [--timeout S]"
