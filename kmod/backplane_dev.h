@@ -143,7 +143,7 @@ struct vf_bp_dev {
 	u32 timeout_ms;
 	void *mirror;
 
-	struct mutex lock;
+	struct mutex lock;		/* see above */
 	u32 state;
 	bool open;
 	bool begun;			/* vf_mirror_begin() was right, vf_mirror_end() is owed */
@@ -168,7 +168,7 @@ struct vf_bp_dev {
 	u64 used;			/* bytes handed out, and given back but not yet free */
 	u64 pending;			/* of these, given back */
 
-	spinlock_t ring_lock;
+	spinlock_t ring_lock;		/* see above */
 	u64 rung[VFAB_BP_MAX_NODES];	/* ring_lock */
 
 	wait_queue_head_t wq;		/* who waits for others */

@@ -231,6 +231,7 @@ static void vf_bp_judge_stranger(struct vf_bp_other *o)
 	o->rings = 0;
 	WRITE_ONCE(o->state, VF_BP_OTHER_LIVE);
 	vf_bp_publish_follow(bd, o);
+	/* Before its records are read, see above */
 	virt_mb();
 	vf_bp_interrupt(bd, o->node, VFAB_BP_VECTOR_CHANGE);
 	vf_bp_queue_other(o);
@@ -277,16 +278,25 @@ static void vf_bp_stop(struct vf_bp_dev *bd)
 	wake_up_all(&bd->wq);
 }
 
-/* Where to ring the others: also those that are not followed */
+/*
+ * Where to ring the others: also those that are not followed, but none that has left.
+ * Its device may be taken out: QEMU 7.2 still looks at the eventfds of one that is gone,
+ * and ends when it is rung.
+ */
 static void vf_bp_find_peers(struct vf_bp_dev *bd)
 {
 	struct vfab_bp_peer peer;
+	struct vfab_bp_node n;
+	bool left;
 	u32 i;
 
-	for (i = 0; i < bd->bp.nodes; i++)
-		if (i != bd->self && !vf_bp_read_peer(&bd->bp, i, &peer))
-			WRITE_ONCE(bd->other[i].peer,
-				   peer.state ? le32_to_cpu(peer.peer) : VF_BP_NO_PEER);
+	for (i = 0; i < bd->bp.nodes; i++) {
+		if (i == bd->self || vf_bp_read_peer(&bd->bp, i, &peer))
+			continue;
+		left = !peer.state || (!vf_bp_read_node(&bd->bp, i, &n) &&
+				       le32_to_cpu(n.state) == VFAB_BP_NODE_LEFT);
+		WRITE_ONCE(bd->other[i].peer, left ? VF_BP_NO_PEER : le32_to_cpu(peer.peer));
+	}
 }
 
 /* Before others are judged: has any of them expelled this node? */
@@ -486,6 +496,7 @@ static u64 vf_bp_take_rings(struct vf_bp_other *o, bool *more)
 	if (o->state == VF_BP_OTHER_LIVE && o->incarnation == incarnation) {
 		o->rings = seen;
 		vf_bp_publish_follow(bd, o);
+		/* Before it is looked for more, see above */
 		virt_mb();
 		*more |= vf_bp_load(&vf_bp_slot(&bd->bp, o->node)->rings[bd->self].count) != seen;
 	}
@@ -684,14 +695,13 @@ static int vf_bp_expel(struct vf_bp_dev *bd, u64 change)
 int vf_backplane_followed(struct vf_bp_dev *bd, u64 change)
 {
 	u64 incarnation = READ_ONCE(bd->incarnation), since = READ_ONCE(bd->ran_ms);
-	bool followed;
 
-	if (wait_event_killable(bd->wq, (followed = vf_bp_followed(bd, incarnation, change)) ||
+	if (wait_event_killable(bd->wq, vf_bp_followed(bd, incarnation, change) ||
 				vf_bp_waited(bd, since)))
 		return -EINTR;
 	if (!vf_bp_is_still(bd, incarnation) || change > READ_ONCE(bd->change))
 		return -ENODEV;
-	return followed ? 0 : vf_bp_expel(bd, change);
+	return vf_bp_waited(bd, since) ? vf_bp_expel(bd, change) : 0;
 }
 
 /* --- Beginning and end ---------------------------------------------------------------- */
@@ -743,7 +753,8 @@ int vf_bp_start(struct vf_bp_dev *bd)
 
 	ret = vf_mirror_begin(bd);
 	mutex_lock(&bd->lock);
-	bd->open = bd->begun = !ret;
+	bd->open = !ret;
+	bd->begun = !ret;
 	if (!ret) {
 		bd->ticked = ktime_get_ns();
 		vf_bp_publish(bd, VFAB_BP_NODE_ACTIVE);

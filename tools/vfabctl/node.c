@@ -38,7 +38,8 @@ static int read_domain(const struct vfab_nl_msg *msg, void *data)
 	n->planes = get32(msg, VFAB_A_PLANES);
 	n->count = place ? VFAB_BP_MAX_NODES : get32(msg, VFAB_A_NODES);
 	if (!n->count || n->count > VFAB_MAX_WORLD || n->world > VFAB_MAX_WORLD) {
-		error(n->c, "the module is older or newer than this tool: it tells no number of nodes");
+		error(n->c,
+		      "the module is older or newer than this tool: it tells no number of nodes");
 		return REFUSED;
 	}
 	snprintf(n->backplane, sizeof(n->backplane), "%s", get_str(msg, VFAB_A_BACKPLANE));
@@ -82,28 +83,34 @@ static int read_endpoint(const struct vfab_nl_msg *msg, void *data)
 	return 0;
 }
 
+static bool has_rank(const struct nodes *n, uint32_t k, uint32_t rank)
+{
+	return rank < n->world && n->node[k].rank[rank / 8] >> rank % 8 & 1;
+}
+
 /* Those of a node that has them in one piece are told by the first and the last */
 static void out_node_ranks(struct nodes *n, uint32_t k)
 {
-	uint32_t share = n->node[k].ranks, first = 0, last;
-	const uint8_t *rank = n->node[k].rank;
+	uint32_t share = n->node[k].ranks, first = 0, last = n->world;
 	struct ctx *c = n->c;
 	bool any = false;
 
-	while (first < n->world && !(rank[first / 8] >> first % 8 & 1))
+	while (first < n->world && !has_rank(n, k, first))
 		first++;
-	if (first < n->world && !*n->backplane) {
+	while (share && !has_rank(n, k, last))
+		last--;
+	if (share) {
 		out_uint(c, "first", NULL, first);
-		out_uint(c, "last", NULL, first + share - 1);
+		out_uint(c, "last", NULL, last);
 	}
 	out_text(c, share ? " ranks " : " no ranks");
 	out_open(c, "ranks", '[');
 	for (; first < n->world; first = last + 1) {
 		last = first;
-		if (!(rank[first / 8] >> first % 8 & 1))
+		if (!has_rank(n, k, first))
 			continue;
 		out_uint(c, "", NULL, first);
-		while (!c->json && last + 1 < n->world && rank[(last + 1) / 8] >> (last + 1) % 8 & 1)
+		while (!c->json && has_rank(n, k, last + 1))
 			last++;
 		out_text(c, last > first ? "%s%u-%u" : "%s%u", any ? "," : "", first, last);
 		any = true;
@@ -144,6 +151,7 @@ static int show(struct ctx *c, int argc, char **argv)
 	uint32_t k;
 	int ret;
 
+	memset(&n, 0, sizeof(n));
 	n.c = c;
 	args_parse(c, argc, argv, NULL, 1, 1, pos);
 	a = arg_addr(c, pos[0], ADDR_DOM | ADDR_NODE);

@@ -160,6 +160,7 @@ static void behave(u32 i)
 static void harm(void)
 {
 	u32 victim = any(bp.nodes);
+	struct place daemons = { &vf_bp_daemon(&bp)->peer[victim], sizeof(struct vfab_bp_peer) };
 
 	switch (any(16)) {
 	case 0:
@@ -180,8 +181,7 @@ static void harm(void)
 		break;
 	case 6:
 		if (!any(200))
-			mutate((struct place){ &vf_bp_daemon(&bp)->peer[victim],
-					       sizeof(struct vfab_bp_peer) }, true);
+			mutate(daemons, true);
 		break;
 	case 7:
 		if (!any(200))

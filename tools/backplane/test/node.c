@@ -228,18 +228,20 @@ void interrupt(u32 peer, u32 vector)
 static void begin(void)
 {
 	struct vfab_bp_peer peer;
+	struct vfab_bp_slot *slot;
 	int ret = vf_bp_find_peer(&bp, peer_id, &peer);
 
 	if (ret < 0)
 		fail(1, "the table of vfabswitchd does not have peer %u", peer_id);
 	self = ret;
+	slot = vf_bp_slot(&bp, self);
 	me.incarnation = cpu_to_le64(le64_to_cpu(peer.generation) << 32 | 1);
 	me.flags = cpu_to_le32(regs ? 0 : VFAB_BP_NODE_COOPERATIVE);
 	me.period_ms = cpu_to_le32(1000);
 	me.timeout_ms = cpu_to_le32(10000);
-	seq = (le32_to_cpu(vf_bp_slot(&bp, self)->node.seq) + 1) & ~1U;
+	seq = (le32_to_cpu(slot->node.seq) + 1) & ~1U;
 	publish(VFAB_BP_NODE_JOINING);
-	memset((u8 *)vf_bp_slot(&bp, self) + sizeof(me), 0, sizeof(struct vfab_bp_slot) - sizeof(me));
+	memset(&slot->beat, 0, sizeof(*slot) - sizeof(slot->node));
 	publish(VFAB_BP_NODE_ACTIVE);
 	printf("node %u of backplane %s: peer %u, process %u of user %u on the host\n", self,
 	       bp.name, peer_id, le32_to_cpu(peer.pid), le32_to_cpu(peer.uid));
@@ -287,11 +289,16 @@ static void count(u32 nodes, u64 times)
 void interrupt_all(u32 vector)
 {
 	struct vfab_bp_peer peer;
+	struct vfab_bp_node n;
 	u32 i;
 
-	for (i = 0; i < bp.nodes; i++)
-		if (i != self && !vf_bp_read_peer(&bp, i, &peer) && peer.state)
+	for (i = 0; i < bp.nodes; i++) {
+		if (i == self || vf_bp_read_peer(&bp, i, &peer) || !peer.state)
+			continue;
+		/* Its device may be taken out: QEMU 7.2 would end */
+		if (vf_bp_read_node(&bp, i, &n) || le32_to_cpu(n.state) != VFAB_BP_NODE_LEFT)
 			interrupt(le32_to_cpu(peer.peer), vector);
+	}
 }
 
 static void ring(void)
@@ -343,7 +350,7 @@ int main(int argc, char **argv)
 	u32 nodes;
 
 	if (argc < 4)
-		fail(2, "say: bpnode pci|SOCKET NODES COUNT [--lost NODE|--stay], or live|deaf|expel|duel|hostile SECONDS");
+		fail(2, "say: bpnode pci|SOCKET NODES COUNT, or live|deaf|expel|duel|hostile S");
 	if (strcmp(argv[1], "pci"))
 		join(argv[1]);
 	else
