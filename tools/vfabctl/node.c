@@ -36,7 +36,7 @@ static int read_domain(const struct vfab_nl_msg *msg, void *data)
 	n->domain = get32(msg, VFAB_A_DOMAIN);
 	n->world = get32(msg, VFAB_A_WORLD);
 	n->planes = get32(msg, VFAB_A_PLANES);
-	n->count = place ? VFAB_BP_MAX_NODES : get32(msg, VFAB_A_NODES);
+	n->count = get32(msg, VFAB_A_NODES);
 	if (!n->count || n->count > VFAB_MAX_WORLD || n->world > VFAB_MAX_WORLD) {
 		error(n->c,
 		      "the module is older or newer than this tool: it tells no number of nodes");
@@ -50,9 +50,6 @@ static int read_domain(const struct vfab_nl_msg *msg, void *data)
 		n->node[k].ranks++;
 		n->node[k].rank[rank / 8] |= 1 << rank % 8;
 	}
-	/* Of a backplane's nodes, those up to the last that has ranks */
-	while (place && n->count > 1 && !n->node[n->count - 1].ranks)
-		n->count--;
 	return DONE;
 }
 
