@@ -20,7 +20,7 @@ static int parse(const char *domain, char path[128], const char **name)
 
 	if (*what != '/' || slash == what || !slash[1] || slash - what >= 108)
 		return vfabi_fail(EINVAL,
-				  "\"%s\" is not backplane:SOCKET/DOMAIN: backplane:/run/vfabric/b/node2/job",
+				  "\"%s\" is not backplane:SOCKET/DOMAIN: backplane:/run/vfabric/b/node2/j",
 				  domain);
 	memcpy(path, what, slash - what);
 	path[slash - what] = 0;
