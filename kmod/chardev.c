@@ -15,7 +15,7 @@ static int vf_ioc_info(struct vf_holder *h, void *arg)
 	struct vf_domain *dom = h->dom;
 	struct vfab_info *info = arg;
 
-	switch (READ_ONCE(h->state)) {
+	switch (vf_holder_state(h)) {
 	case VF_HOLDER_NEW:
 		if (!READ_ONCE(dom->dead) && !READ_ONCE(h->gate->dead))
 			break;
@@ -40,7 +40,7 @@ static int vf_ioc_info(struct vf_holder *h, void *arg)
 		.node = VFAB_NODE_NONE,
 		.nodes = dom->nodes,
 	};
-	if (READ_ONCE(h->state) == VF_HOLDER_ATTACHED) {
+	if (vf_holder_state(h) == VF_HOLDER_ATTACHED) {
 		info->rank = h->rank;
 		info->node = vf_node_of(dom, h->rank);
 	}
@@ -56,9 +56,9 @@ static int vf_ioc_attach(struct vf_holder *h, void *arg)
 
 static int vf_ioc_detach(struct vf_holder *h, void *arg)
 {
-	if (READ_ONCE(h->state) == VF_HOLDER_NEW)
+	if (vf_holder_state(h) == VF_HOLDER_NEW)
 		return -ENOTCONN;
-	if (READ_ONCE(h->state) == VF_HOLDER_ENDED)
+	if (vf_holder_state(h) == VF_HOLDER_ENDED)
 		return -ENODEV;
 	vf_holder_end(h, VFAB_REASON_EXIT);
 	return 0;
@@ -326,7 +326,7 @@ static __poll_t vf_poll(struct file *file, poll_table *table)
 	poll_wait(file, &h->wq, table);
 	if (vf_event_pending(h))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (READ_ONCE(h->state) == VF_HOLDER_ENDED)
+	if (vf_holder_state(h) == VF_HOLDER_ENDED)
 		mask |= EPOLLHUP | EPOLLERR;
 	return mask;
 }

@@ -246,7 +246,7 @@ static void vf_counts_install(struct vf_holder *h, struct vf_import *im,
 	for (i = 0; i < h->dom->topo.world; i++)
 		folded[i].at = now;
 	h->folded = folded;
-	h->counts = im->win->vmem;
+	WRITE_ONCE(h->counts, im->win->vmem);
 	h->counts_import = im;
 	kref_get(&im->ref);
 	vf_import_link(im);
@@ -262,9 +262,9 @@ int vf_counts_map(struct vf_holder *h, struct vfab_counts *a)
 	if (a->flags)
 		return -EOPNOTSUPP;
 	/* Who attaches from here on has nothing made: not to be found attached below */
-	if (READ_ONCE(h->state) == VF_HOLDER_NEW)
+	if (vf_holder_state(h) == VF_HOLDER_NEW)
 		return -ENOTCONN;
-	if (READ_ONCE(h->state) == VF_HOLDER_ATTACHED && !READ_ONCE(h->counts))
+	if (vf_holder_state(h) == VF_HOLDER_ATTACHED && !READ_ONCE(h->counts))
 		ret = vf_counts_make(h, &im, &folded);
 	if (!ret)
 		ret = vf_holder_lock(h);

@@ -26,7 +26,7 @@ static void vf_arm(struct vf_holder *h, u32 vector, int delta)
 	lockdep_assert_held(&h->wq.lock);
 	h->armed[vector] += delta;
 	/* Memory of a backplane is not to be written once its endpoint has ended */
-	if (READ_ONCE(h->state) == VF_HOLDER_ATTACHED)
+	if (vf_holder_state(h) == VF_HOLDER_ATTACHED)
 		WRITE_ONCE(*word, !!h->armed[vector]);
 }
 
@@ -35,8 +35,8 @@ static int vf_ring_target(struct vf_holder *h, u32 rank, struct vf_holder **peer
 {
 	int ret;
 
-	if (READ_ONCE(h->state) != VF_HOLDER_ATTACHED)
-		return READ_ONCE(h->state) == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
+	if (vf_holder_state(h) != VF_HOLDER_ATTACHED)
+		return vf_holder_state(h) == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
 	/* A change takes it from the view before it waits for vf_srcu */
 	if (READ_ONCE(h->view->peer[rank].state) != VFAB_PEER_HELD) {
 		ret = vf_reach(h->dom, h->rank, rank);
@@ -125,7 +125,7 @@ int vf_doorbell_ring(struct vf_holder *h, struct vfab_ring *a)
 static int vf_wait_once(struct vf_holder *h, struct vfab_wait *a,
 			u64 count, u64 loss)
 {
-	if (READ_ONCE(h->state) != VF_HOLDER_ATTACHED)
+	if (vf_holder_state(h) != VF_HOLDER_ATTACHED)
 		return -ENODEV;
 	a->loss = smp_load_acquire(&h->loss);	/* see vf_view_loss() */
 	a->count = READ_ONCE(*vf_count(h, a->vector));
@@ -148,7 +148,7 @@ int vf_doorbell_wait(struct vf_holder *h, struct vfab_wait *a)
 
 	if (a->vector >= VFAB_VECTORS)
 		return -EINVAL;
-	if (READ_ONCE(h->state) == VF_HOLDER_NEW)
+	if (vf_holder_state(h) == VF_HOLDER_NEW)
 		return -ENOTCONN;
 	atomic64_inc(&h->wait_calls);
 	spin_lock_irq(&h->wq.lock);

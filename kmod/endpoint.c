@@ -272,7 +272,7 @@ static void vf_holder_enter(struct vf_holder *h)
 	struct vf_holder *peer;
 	struct vf_change chg;
 
-	WRITE_ONCE(h->state, VF_HOLDER_ATTACHED);
+	vf_holder_set_state(h, VF_HOLDER_ATTACHED);
 	rcu_assign_pointer(dom->eps[h->rank].holder, h);
 	if (part) {
 		list_add_tail(&h->part_node, &part->holders);
@@ -323,7 +323,7 @@ static int vf_holder_take(struct vf_holder *h, u32 *want)
 	vf_view_fill(h);
 	kref_get(&h->view_import->ref);
 	vf_import_link(h->view_import);
-	h->tgid = get_pid(task_tgid(current));
+	WRITE_ONCE(h->tgid, get_pid(task_tgid(current)));
 	h->gate->held++;
 	vf_holder_enter(h);
 	*want = rank;
@@ -388,7 +388,7 @@ int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a)
 		return -EOPNOTSUPP;
 	if (mutex_lock_killable(&h->file_lock))
 		return -EINTR;
-	ret = READ_ONCE(h->state) == VF_HOLDER_NEW ? vf_holder_prepare(h) : 0;
+	ret = vf_holder_state(h) == VF_HOLDER_NEW ? vf_holder_prepare(h) : 0;
 	if (!ret)
 		ret = vf_holder_take(h, &a->rank);
 	mutex_unlock(&h->file_lock);
@@ -409,7 +409,7 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h)
 	struct rb_node *node;
 
 	lockdep_assert_held(&dom->lock);
-	WRITE_ONCE(h->state, VF_HOLDER_ENDED);
+	vf_holder_set_state(h, VF_HOLDER_ENDED);
 	rcu_assign_pointer(ep->holder, NULL);
 	list_del_init(&h->part_node);
 	if (ep->part) {
@@ -493,7 +493,7 @@ void vf_holder_end(struct vf_holder *h, u32 reason)
 		n.rank = h->rank;
 		vf_notify(dom, &n);
 	}
-	WRITE_ONCE(h->state, VF_HOLDER_ENDED);
+	vf_holder_set_state(h, VF_HOLDER_ENDED);
 	vf_domain_unlock(dom);
 }
 

@@ -79,7 +79,7 @@ bool vf_event_pending(struct vf_holder *h)
 
 static bool vf_event_ready(struct vf_holder *h)
 {
-	return vf_event_pending(h) || READ_ONCE(h->state) == VF_HOLDER_ENDED;
+	return vf_event_pending(h) || vf_holder_state(h) == VF_HOLDER_ENDED;
 }
 
 static void vf_event_unpack(struct vf_holder *h, const struct vf_event *q,
@@ -134,7 +134,7 @@ ssize_t vf_event_read(struct vf_holder *h, struct file *file, char __user *buf,
 	bool got, bad;
 	int ret;
 
-	if (READ_ONCE(h->state) == VF_HOLDER_NEW)
+	if (vf_holder_state(h) == VF_HOLDER_NEW)
 		return -ENOTCONN;
 	if (len < sizeof(e))
 		return -EINVAL;
@@ -154,7 +154,7 @@ ssize_t vf_event_read(struct vf_holder *h, struct file *file, char __user *buf,
 			done += sizeof(e);
 			continue;
 		}
-		if (done || READ_ONCE(h->state) == VF_HOLDER_ENDED)
+		if (done || vf_holder_state(h) == VF_HOLDER_ENDED)
 			break;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;

@@ -487,8 +487,8 @@ int vf_import_mmap(struct vf_holder *h, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)
 		return -EACCES;
-	if (READ_ONCE(h->state) != VF_HOLDER_ATTACHED)
-		return READ_ONCE(h->state) == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
+	if (vf_holder_state(h) != VF_HOLDER_ATTACHED)
+		return vf_holder_state(h) == VF_HOLDER_NEW ? -ENOTCONN : -ENODEV;
 
 	spin_lock(&h->lock);
 	im = vf_import_at(h, vma->vm_pgoff, vma_pages(vma));

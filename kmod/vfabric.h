@@ -442,7 +442,7 @@ struct vf_holder {
 	u64 generation;			/* of the record */
 	struct inode *inode;
 	struct file *shadow;
-	enum vf_holder_state state;	/* written under domain->lock */
+	enum vf_holder_state state;	/* by vf_holder_state() unless under domain->lock */
 	u32 rank;
 	struct list_head part_node;	/* partition->holders */
 
@@ -666,6 +666,21 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h);
 void vf_holder_drain(struct vf_holder *h);
 void vf_holder_end(struct vf_holder *h, u32 reason);
 void vf_holders_evict(struct vf_domain *dom, const unsigned long *ranks, int why);
+
+/*
+ * Without domain->lock. ATTACH fills a holder (view, bells, rank) and then says so:
+ * whoever sees it attached, or that it was, sees all that.
+ */
+static inline enum vf_holder_state vf_holder_state(const struct vf_holder *h)
+{
+	return smp_load_acquire(&h->state);	/* pairs with vf_holder_set_state() */
+}
+
+static inline void vf_holder_set_state(struct vf_holder *h, enum vf_holder_state state)
+{
+	lockdep_assert_held(&h->dom->lock);
+	smp_store_release(&h->state, state);	/* pairs with vf_holder_state() */
+}
 
 /**
  * vf_same_channel - are two endpoints in one access group of their partition?
