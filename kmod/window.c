@@ -144,7 +144,7 @@ struct vf_window *vf_window_remote(struct vf_holder *h, enum vf_window_kind kind
 	return win;
 }
 
-/* It calls no memory for an inode or a page no space. */
+/* shmem calls no memory for an inode or a page no space. */
 static int vf_shmem_error(int err)
 {
 	return err == -ENOSPC ? -ENOMEM : err;
@@ -530,10 +530,10 @@ int vf_window_init(void)
 	if (!type)
 		return -ENODEV;
 	vf_tmpfs = vfs_kern_mount(type, SB_KERNMOUNT, type->name, options);
-	if (IS_ERR(vf_tmpfs))	/* no transparent huge pages in this kernel */
+	if (PTR_ERR(vf_tmpfs) == -EINVAL)	/* no transparent huge pages in this kernel */
 		vf_tmpfs = vfs_kern_mount(type, SB_KERNMOUNT, type->name, NULL);
 	module_put(type->owner);
-	return PTR_ERR_OR_ZERO(vf_tmpfs);
+	return vf_shmem_error(PTR_ERR_OR_ZERO(vf_tmpfs));
 }
 
 void vf_window_exit(void)
