@@ -399,9 +399,11 @@ static vm_fault_t vf_fault(struct vm_fault *vmf)
 /* Is there a 2 MiB page, of memory or of a backplane, from this page on? */
 static bool vf_window_huge(const struct vf_window *win, unsigned long index)
 {
-	return IS_ALIGNED(vf_window_pfn(win, index), HPAGE_PMD_NR) &&
-	       (!win->pages ||
-		folio_order(page_folio(win->pages[index])) >= HPAGE_PMD_ORDER);
+	if (!IS_ALIGNED(vf_window_pfn(win, index), HPAGE_PMD_NR))
+		return false;
+	/* The window holds it, so its size stays; other bits of that word change */
+	return !win->pages ||
+	       data_race(folio_order(page_folio(win->pages[index]))) >= HPAGE_PMD_ORDER;
 }
 
 /*

@@ -17,15 +17,24 @@ static struct vfsmount *vf_tmpfs;
 
 static atomic_t vf_handle_seq;
 
+/* The pages of @page's folio from it on. */
+static unsigned long vf_folio_rest(struct page *page)
+{
+	struct folio *folio = page_folio(page);
+
+	/* We hold it, so its size stays; other bits of that word change */
+	return data_race(folio_nr_pages(folio)) - folio_page_idx(folio, page);
+}
+
 static void vf_window_put_pages(struct vf_window *win)
 {
 	unsigned long i = 0;
 
 	while (i < win->npages && win->pages[i]) {
-		struct folio *folio = page_folio(win->pages[i]);
+		struct page *page = win->pages[i];
 
-		i += folio_nr_pages(folio) - folio_page_idx(folio, win->pages[i]);
-		folio_put(folio);
+		i += vf_folio_rest(page);
+		folio_put(page_folio(page));
 	}
 }
 
@@ -178,12 +187,11 @@ static int vf_window_populate(struct vf_window *win)
 
 	while (i < win->npages) {
 		struct page *page = shmem_read_mapping_page_gfp(mapping, i, gfp);
-		struct folio *folio;
 
 		if (IS_ERR(page))
 			return vf_shmem_error(PTR_ERR(page));
 		folio = page_folio(page);
-		n = folio_nr_pages(folio);
+		n = folio_page_idx(folio, page) + vf_folio_rest(page);
 		for (j = folio_page_idx(folio, page); j < n && i < win->npages; j++, i++)
 			win->pages[i] = folio_page(folio, j);
 		if (fatal_signal_pending(current))
