@@ -1740,6 +1740,28 @@ TEST_F(flap, a_long_outage_is_declared)
 	EXPECT_EQ(VFAB_REASON_LINK, ev.reason);
 }
 
+/* Each outage has a deadline of its own. */
+TEST_F(flap, outages_are_settled_one_by_one)
+{
+	const struct vfab_view *view = vft_view(self->peer);
+	int third = vft_join(&self->dom, 2);
+	struct vfab_peer peer;
+	uint64_t first;
+
+	ASSERT_LE(0, third);
+	ASSERT_EQ(0, vft_link(&self->dom, 0, -1, false));
+	vft_sleep_ms(700);
+	ASSERT_EQ(0, vft_link(&self->dom, 2, -1, false));
+	EXPECT_EQ(2, vft_endpoint_get(&self->dom, 1, VFAB_A_RECOVERING));
+	EXPECT_EQ(true, vft_until(4000, (vft_peer(view, 0, &peer),
+					 peer.state == VFAB_PEER_UNREACHABLE)));
+	first = vft_now();
+	EXPECT_EQ(true, vft_until(4000, (vft_peer(view, 2, &peer),
+					 peer.state == VFAB_PEER_UNREACHABLE)));
+	EXPECT_LE(300 * VFT_MS, vft_now() - first);
+	EXPECT_EQ(0, vft_endpoint_get(&self->dom, 1, VFAB_A_RECOVERING));
+}
+
 /* It absorbs when it is declared, not when the timeout is over. */
 TEST_F_TIMEOUT(flap, a_long_outage_is_told_before_it_absorbs, 60)
 {

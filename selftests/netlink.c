@@ -757,6 +757,8 @@ static const struct refusal refusals[] = {
 	  F_U32(PARTITION, 1), F_BIN(ADD_MEMBERS, "\x1", 1), F_FLAG(IF_DETACHED)),
 	R("take a held one out if detached", PARTITION_SET, EBUSY, BAD(DEL_MEMBERS), F_DOM,
 	  F_U32(PARTITION, 0), F_BIN(DEL_MEMBERS, "\x3", 1), F_FLAG(IF_DETACHED)),
+	R("park one beyond the world", PARTITION_SET, EINVAL, BAD(PARK_MEMBERS), F_DOM,
+	  F_U32(PARTITION, 0), F_BIN(PARK_MEMBERS, "\x10", 1)),
 	R("no channel named", CHANNEL_GET, EINVAL, MISSING(CHANNEL), F_DOM, F_U32(PARTITION, 1)),
 	R("channel of no partition", CHANNEL_GET, EINVAL, MISSING(PARTITION), F_DOM,
 	  F_U32(CHANNEL, 1)),
@@ -841,6 +843,7 @@ static const struct refusal refusals[] = {
 	R("set port of nobody", PORT_SET, EINVAL, ANY_PLACE, F_DOM, F_U32(PORT, 0), F_U8(UP, 0)),
 	R("set port of both", PORT_SET, EINVAL, ANY_PLACE, F_DOM, F_U32(PORT, 0), F_U32(RANK, 0),
 	  F_U32(SWITCH, 0), F_U8(UP, 0)),
+	R("set no port", PORT_SET, EINVAL, MISSING(PORT), F_DOM, F_U32(RANK, 0), F_U8(UP, 0)),
 	R("port to nothing", PORT_SET, EINVAL, MISSING(UP), F_DOM, F_U32(PORT, 0), F_U32(RANK, 0)),
 	R("port up 2", PORT_SET, MALFORMED, BAD(UP), F_DOM, F_U32(PORT, 0), F_U32(RANK, 0),
 	  F_U8(UP, 2)),
@@ -855,10 +858,14 @@ static const struct refusal refusals[] = {
 	R("set link of switch beyond", LINK_SET, EINVAL, BAD(SWITCH), F_DOM, F_U32(RANK, 0),
 	  F_U32(SWITCH, 2), F_U8(UP, 0)),
 	R("link to nothing", LINK_SET, EINVAL, MISSING(UP), F_DOM, F_U32(RANK, 0)),
+	R("links of a port of a node", LINK_SET, EINVAL, BAD(PORT), F_DOM, F_U32(NODE, 0),
+	  F_U32(PORT, 0), F_U8(UP, 0)),
 	R("link up 255", LINK_SET, MALFORMED, BAD(UP), F_DOM, F_U32(RANK, 0), F_U8(UP, 255)),
 
 	R("no destination", ROUTE_GET, EINVAL, MISSING(DEST), F_DOM, F_U32(SWITCH, 0)),
 	R("route without switch", ROUTE_GET, EINVAL, MISSING(SWITCH), F_DOM, F_U32(DEST, 0)),
+	R("route of a switch and a rank", ROUTE_GET, EINVAL, BAD(SWITCH), F_DOM, F_U32(RANK, 0),
+	  F_U32(SWITCH, 0), F_U32(DEST, 0)),
 	R("destination beyond", ROUTE_GET, EINVAL, BAD(DEST), F_DOM, F_U32(SWITCH, 0),
 	  F_U32(DEST, 4)),
 	R("set no destination", ROUTE_SET, EINVAL, MISSING(DEST), F_DOM, F_FLAG(DROP)),
@@ -872,6 +879,8 @@ static const struct refusal refusals[] = {
 	R("neither egress nor drop", ROUTE_SET, EINVAL, ANY_PLACE, F_DOM, F_U32(DEST, 0)),
 	R("both egress and drop", ROUTE_SET, EINVAL, ANY_PLACE, F_DOM, F_U32(DEST, 0),
 	  F_U32(EGRESS, 0), F_FLAG(DROP)),
+	R("mask of no egress", ROUTE_SET, EINVAL, BAD(EGRESS_MASK), F_DOM, F_U32(DEST, 0),
+	  F_U64(EGRESS_MASK, 1), F_FLAG(DROP)),
 
 	R("no source", ROUTE_TRACE, EINVAL, MISSING(SRC), F_DOM, F_U32(DST, 0)),
 	R("no target", ROUTE_TRACE, EINVAL, MISSING(DST), F_DOM, F_U32(SRC, 0)),
@@ -976,6 +985,21 @@ TEST_F(nl, duplicates_are_refused)
 	other.id = a.u[VFAB_A_DOMAIN];
 	EXPECT_NE(self->dom.id, other.id);
 	EXPECT_EQ(0, vft_domain_delete(&other, false));
+}
+
+/* Of two partitions one may be given the name that goes with the other's id. */
+TEST_F(nl, partition_whose_name_is_taken)
+{
+	struct vft_req req;
+	struct answer a;
+
+	get(&req, &self->dom, VFAB_CMD_PARTITION_CREATE);
+	vft_put_u32(&req, VFAB_A_PARTITION, 5);
+	vft_put_str(&req, VFAB_A_PARTITION_NAME, "part6");
+	ASSERT_EQ(0, ask(&req, &a));
+	EXPECT_EQ(-EEXIST, ask2(&self->dom, VFAB_CMD_PARTITION_CREATE, VFAB_A_PARTITION, 6, 0, 0,
+				&a));
+	EXPECT_EQ(VFAB_A_PARTITION, vft_nl()->bad_attr);
 }
 
 TEST_F(nl, good_names)
@@ -1287,6 +1311,60 @@ TEST_F(nl, dump_of_ports)
 	EXPECT_EQ(0, vft_call(vft_nl(), &req, ports, n));
 	EXPECT_EQ(0, n[0]);
 	EXPECT_EQ(4, n[1]);
+}
+
+static void count_messages(const struct vft_msg *msg, void *arg)
+{
+	(void)msg;
+	++*(unsigned int *)arg;
+}
+
+/* What a dump is told besides the domain leaves only what has that. */
+TEST_F(nl, dumps_are_narrowed)
+{
+	static const struct {
+		int cmd;
+		unsigned int all, some;
+		struct field f[3];
+	} narrow[] = {
+		{ VFAB_CMD_ENDPOINT_GET, 4, 1, { F_U32(RANK, 2) } },
+		{ VFAB_CMD_PATH_GET, 4, 1, { F_U32(RANK, 2) } },
+		{ VFAB_CMD_SWITCH_GET, 2, 1, { F_U32(SWITCH, 1) } },
+		{ VFAB_CMD_PORT_GET, 16, 2, { F_U32(RANK, 2) } },
+		{ VFAB_CMD_PORT_GET, 16, 1, { F_U32(SWITCH, 1), F_U32(PORT, 3) } },
+		{ VFAB_CMD_LINK_GET, 8, 2, { F_U32(RANK, 2) } },
+		{ VFAB_CMD_LINK_GET, 8, 1, { F_U32(RANK, 2), F_U32(SWITCH, 0) } },
+		{ VFAB_CMD_ROUTE_GET, 8, 2, { F_U32(DEST, 3) } },
+		{ VFAB_CMD_ROUTE_GET, 8, 1, { F_U32(SWITCH, 1), F_U32(DEST, 3) } },
+		{ VFAB_CMD_COUNTER_GET, 20, 3, { F_U32(RANK, 2) } },
+		{ VFAB_CMD_WINDOW_GET, 1, 1, { F_U32(RANK, 0) } },
+		{ VFAB_CMD_WINDOW_GET, 1, 0, { F_U32(RANK, 1) } },
+		{ VFAB_CMD_WINDOW_GET, 1, 0, { F_U64(HANDLE, 1) } },
+		{ VFAB_CMD_FAULT_GET, 2, 1, { F_U32(FAULT_ID, 2) } },
+		{ VFAB_CMD_FAULT_GET, 2, 0, { F_U32(FAULT_ID, 3) } },
+	};
+	struct vft_req req;
+	struct answer a;
+	unsigned int i, k, n;
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, ask2(&self->dom, VFAB_CMD_FAULT_CREATE, VFAB_A_FAULT_KIND,
+				  VFAB_FAULT_STUCK, VFAB_A_RANK, i, &a));
+	for (i = 0; i < ARRAY_SIZE(narrow); i++) {
+		for (k = 0; k < 2; k++) {
+			const struct field *f = narrow[i].f;
+
+			vft_req(&req, vft_nl(), narrow[i].cmd, NLM_F_DUMP);
+			vft_put_u32(&req, VFAB_A_DOMAIN, self->dom.id);
+			for (; k && f->attr; f++)
+				put_field(&req, f, &self->dom);
+			n = 0;
+			EXPECT_EQ(0, vft_call(vft_nl(), &req, count_messages, &n));
+			EXPECT_EQ(k ? narrow[i].some : narrow[i].all, n) {
+				TH_LOG("line %u, %s", i, k ? "narrowed" : "all");
+			}
+		}
+	}
 }
 
 static void refused_dump(struct __test_metadata *_metadata, int cmd, uint32_t id)
