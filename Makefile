@@ -10,7 +10,7 @@
 #	make check-mutants	break the module line by line: does a test notice?
 #	make check-kernels	build and test for each kernel: Debian's 6.1, 6.12 and newest,
 #				generic and cloud, and arm64
-#	make check-debug	every test on kernels that find mistakes: KASAN, lockdep
+#	make check-debug	the tests on kernels that find mistakes: KASAN, lockdep, KCSAN; coverage
 #	make fuzz		parsers, then the module, by chance; SECONDS=120 for each
 #	make check-fuzz		plant bugs, one at a time: does the fuzzer find them?
 #	make bench		measure; writes build/bench.json

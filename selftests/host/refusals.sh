@@ -97,6 +97,10 @@ for groups in 6.99 6.12x 'host 6.12x' '6.1 6.12 nothing' ''; do
 	fi
 	result "check: unknown group in '$groups'" $? "$tmp/log"
 done
+refused "give directories of tests' output" "$tree/scripts/coverage"
+result "coverage: no directory" $? "$tmp/log"
+refused "nothing in $tmp/gcov" "$tree/scripts/coverage" "$tmp"
+result "coverage: no counts" $? "$tmp/log"
 find "$tree" | sort | diff "$tmp/before" - >"$tmp/log"
 result "nothing of that left anything in the tree" $? "$tmp/log"
 
