@@ -244,5 +244,21 @@ result "tune: nothing to choose" $? "$out"
 refuses 'sizes are 4 to 1G' tune -b 1
 result "tune: size" $? "$out"
 
+# Killed at any time, also while it measures the machine with a process of its own
+: >"$out"
+for ms in 30 45 60 75 90 105; do
+	setsid vfabperf coll --memfd -n 2 allreduce -b 1K -e 1K >/dev/null 2>&1 &
+	pid=$!
+	sleep "0.$(printf %03d $ms)"
+	kill -9 $pid
+	wait $pid
+	sleep 0.3
+	# dead ones that nobody has waited for yet are gone
+	ps -s $pid -o stat=,pid=,args= | awk '$1 !~ /^Z/' >>"$out"
+	awk '{ print $2 }' "$out" | xargs -r kill -9
+done 2>/dev/null
+[ ! -s "$out" ]
+result "whoever is killed leaves no process" $? "$out"
+
 echo "1..$count"
 exit "$failed"

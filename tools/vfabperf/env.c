@@ -98,7 +98,7 @@ static double hop(void)
 	cpu_set_t was;
 	double x[64], t;
 	uint32_t i, k, n = 0;
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	if (cpu_count() < 2)
 		return 0;
@@ -108,7 +108,10 @@ static double hop(void)
 		return 0;
 	pid = fork();
 	if (!pid) {
+		/* or it spins for ever, with the endpoint that it inherits */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
 		pin_to(1);
 		for (i = 1; !atomic_load_explicit(&h->stop, memory_order_relaxed);)
 			if (atomic_load_explicit(&h->word, memory_order_acquire) == i) {
