@@ -84,13 +84,15 @@ static time_t now(void)
 
 /*
  * Of a line of /dev/kmsg, "PRIORITY,NUMBER,TIME,FLAGS;TEXT", the text if it is a
- * warning or worse. But netlink itself tells of lengths that are wrong.
+ * warning or worse. But netlink itself tells of lengths that are wrong, and of how
+ * often it did not.
  */
 static const char *complaint(char *line)
 {
 	char *text = strchr(line, ';');
 
-	if (!text || (strtoul(line, NULL, 10) & 7) > 4 || !strncmp(text, ";netlink: ", 10))
+	if (!text || (strtoul(line, NULL, 10) & 7) > 4 || !strncmp(text, ";netlink: ", 10) ||
+	    strstr(text, "callbacks suppressed"))
 		return NULL;
 	text[1 + strcspn(text + 1, "\n")] = 0;
 	return text + 1;
