@@ -16,6 +16,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -52,6 +53,8 @@ static struct all {
 struct shared *shared;
 static uint64_t *cover;
 static int kmsg_fd = -1, running_fd = -1;
+static regex_t complaint;		/* what the kernel must not say */
+static bool complaint_given;
 static const char *out = ".";
 static uint64_t seed = 1;
 static unsigned int seconds = 60, total;
@@ -82,42 +85,32 @@ static time_t now(void)
 
 /* --- what the kernel says ------------------------------------------------ */
 
-/*
- * Of a line of /dev/kmsg, "PRIORITY,NUMBER,TIME,FLAGS;TEXT", the text if it is a
- * warning or worse. But netlink itself tells of lengths that are wrong, and of how
- * often it did not.
- */
-static const char *complaint(char *line)
-{
-	char *text = strchr(line, ';');
-
-	if (!text || (strtoul(line, NULL, 10) & 7) > 4 || !strncmp(text, ";netlink: ", 10) ||
-	    strstr(text, "callbacks suppressed"))
-		return NULL;
-	text[1 + strcspn(text + 1, "\n")] = 0;
-	return text + 1;
-}
-
 /* Has the kernel complained since this was asked last? Then that is what is found. */
 static bool kernel_complains(void)
 {
-	char line[8192], said[sizeof(shared->found)] = "";
-	size_t len = 0;
+	char line[8192], said[sizeof(shared->found)] = "", *text;
+	bool rcu = false, itself = false;
 	ssize_t n;
 
+	/* Lines are "PRIORITY,NUMBER,TIME,FLAGS;TEXT" */
 	while ((n = read(kmsg_fd, line, sizeof(line) - 1)) > 0) {
-		const char *text;
-
 		line[n] = 0;
-		text = complaint(line);
-		if (text && *text && len < sizeof(said))
-			len += snprintf(said + len, sizeof(said) - len, "%s\n", text);
+		text = strchr(line, ';');
+		if (!text)
+			continue;
+		text[1 + strcspn(text + 1, "\n")] = 0;
+		/* Of User Mode Linux itself: see complaints_in() of scripts/uml */
+		itself |= !!strstr(text, "lib/maple_tree.c");
+		if (strstr(text, "suspicious RCU usage"))
+			rcu = true;
+		else if (!*said && complaint_given && !regexec(&complaint, text + 1, 0, NULL, 0))
+			snprintf(said, sizeof(said), "%s", text + 1);
 	}
-	/* Of User Mode Linux itself: see complaints_in() of scripts/uml */
-	if (!*said || (strstr(said, "suspicious RCU usage") && strstr(said, "lib/maple_tree.c")))
-		return false;
-	snprintf(shared->found, sizeof(shared->found), "the kernel says: %s", said);
-	return true;
+	if (!*said && rcu && !itself)
+		strcpy(said, "suspicious RCU usage");
+	if (*said)
+		snprintf(shared->found, sizeof(shared->found), "the kernel says: %s", said);
+	return *said;
 }
 
 /* --- coverage ------------------------------------------------------------ */
@@ -476,6 +469,8 @@ int main(int argc, char **argv)
 			seed = strtoull(argv[++i], NULL, 0);
 		else if (!strcmp(argv[i], "--blocks") && i + 1 < argc)
 			total = atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--complaint") && i + 1 < argc)
+			complaint_given = !regcomp(&complaint, argv[++i], REG_EXTENDED | REG_NOSUB);
 		else if (!strcmp(argv[i], "--out") && i + 1 < argc)
 			out = argv[++i];
 		else if (*argv[i] != '-')
