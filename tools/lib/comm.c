@@ -283,8 +283,11 @@ static int export(struct vfab_comm *c)
 /* While waiting for @p to turn up: may that still happen? */
 static int hope(struct vfab_comm *c, const struct peer *p)
 {
-	int ret = comm_check(c, false);
+	int ret;
 
+	/* There may be nobody else who waits */
+	vfabi_watch(c->ep);
+	ret = comm_check(c, false);
 	if (!ret && vfabi_losses(c->ep, p->rank) != p->losses)
 		ret = comm_fail(c, ECONNRESET, p->rank);
 	if (!ret && !vfabi_left(c->deadline))
@@ -552,8 +555,10 @@ void vfab_comm_destroy(struct vfab_comm *c)
 	deadline = vfabi_deadline(c->timeout);
 	for (i = 0; i < c->size && !c->err; i++)
 		while (i != c->index && !finished(c, &c->peer[i]) &&
-		       vfabi_left(deadline))
+		       vfabi_left(deadline)) {
 			nanosleep(&nap, NULL);
+			vfabi_watch(c->ep);
+		}
 	if (c->err) {
 		bury(c);
 	} else {

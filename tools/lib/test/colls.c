@@ -675,6 +675,52 @@ static void all_lost(uint32_t rank)
 	vfab_close(ep);
 }
 
+/* The only one who can notice that a rank dies waits for it to complete a call. */
+static void alone(uint32_t rank)
+{
+	static const uint32_t order[] = { 0, 1 };
+	struct vfab_ep *ep = attach(rank);
+	struct vfab_comm *c;
+	double start;
+	uint32_t x = 1;
+
+	EQUAL(vfab_comm_create(ep, order, 2, TAG, LONG, &c), 0);
+	if (rank) {
+		sync_ranks(2, rank, 1);
+		usleep(100000);
+		raise(SIGKILL);
+	}
+	sync_ranks(2, rank, 1);
+	EQUAL(vfab_broadcast(c, &x, &x, 1, VFAB_U32, 0), 0);
+	start = now();
+	vfab_comm_destroy(c);
+	CHECK(now() - start < bound);
+	vfab_close(ep);
+}
+
+/* Or waits for it to fill the window that it meets in. */
+static void half_there(uint32_t rank)
+{
+	static const uint32_t order[] = { 0, 1 };
+	struct vfab_ep *ep = attach(rank);
+	struct vfab_comm *c;
+	struct vfab_mem mem;
+	double start;
+
+	if (rank) {
+		EQUAL(vfab_window_alloc(ep, 1 << 20, TAG, VFAB_ACCESS_READ, &mem), 0);
+		sync_ranks(2, rank, 1);
+		usleep(100000);
+		raise(SIGKILL);
+	}
+	sync_ranks(2, rank, 1);
+	start = now();
+	EQUAL(vfab_comm_create(ep, order, 2, TAG, LONG, &c), -ECONNRESET);
+	EQUAL(vfab_comm_lost_rank(NULL), 1);
+	CHECK(now() - start < bound);
+	vfab_close(ep);
+}
+
 /*
  * Who does not come is left out after half of the time, and told so when it does.
  * The others have the same group.
@@ -956,6 +1002,8 @@ const struct test engine_tests[] = {
 	{ "comm_shrink", RANKS, shrink, 2 },
 	{ "comm_all_lost", 3, all_lost, 2 },
 	{ "comm_late", 4, late, 0 },
+	{ "comm_alone", 2, alone, 1 },
+	{ "comm_half_there", 2, half_there, 1 },
 	{ "chaos_0", 4, chaos_0, 1 },
 	{ "chaos_1", 4, chaos_1, 1 },
 	{ "chaos_2", 4, chaos_2, 1 },
