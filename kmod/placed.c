@@ -149,7 +149,7 @@ struct xa_limit vf_placed_handles(const struct vf_domain *dom)
 {
 	u32 first = dom->placed->home << VF_HANDLE_BITS;
 
-	return (struct xa_limit)XA_LIMIT(first + 1, first + BIT(VF_HANDLE_BITS) - 1);
+	return XA_LIMIT(first + 1, first + BIT(VF_HANDLE_BITS) - 1);
 }
 
 /**

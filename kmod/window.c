@@ -239,7 +239,7 @@ static void vf_window_own(struct vf_holder *h, struct vf_window *win)
 static int vf_window_link(struct vf_holder *h, struct vf_window *win)
 {
 	struct xa_limit limit = vf_is_placed(h->dom) ? vf_placed_handles(h->dom) :
-				(struct xa_limit)XA_LIMIT(1, U32_MAX - 1);
+				XA_LIMIT(1, U32_MAX - 1);
 	struct vf_domain *dom = h->dom;
 	u32 index;
 	int ret;
