@@ -73,6 +73,9 @@ live() {
 	until_on "$1" 60 "vfabctl -j backplane show cluster | jq -e '[.[] | select(.view)][$((1 - $1))].view == \"live\"'"
 }
 
+# Not in the time that VMs have to come up
+scripts/kernel build "${VFABRIC_KERNEL:-6.12}" -- -s >"$tmp/out"
+result "the module builds" $? "$tmp/out"
 backplane cluster --nodes 3
 up 0
 up 1
