@@ -73,10 +73,14 @@ static void drop_bell(struct coop_node *n, struct coop_bell *b)
 void coop_ring_vector(struct coop_node *n, uint32_t node, uint32_t vector)
 {
 	struct vfab_bp_peer peer;
+	struct vfab_bp_node rec;
 	struct coop_bell *b;
 	uint64_t one = 1;
 
 	if (vf_bp_read_peer(&n->bp, node, &peer) || !peer.state)
+		return;
+	/* Its device may be taken out, which QEMU does not bear */
+	if (!vf_bp_read_node(&n->bp, node, &rec) && le32_to_cpu(rec.state) == VFAB_BP_NODE_LEFT)
 		return;
 	b = find_bell(n, le32_to_cpu(peer.peer));
 	/* A full counter is an interrupt, too */
