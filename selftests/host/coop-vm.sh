@@ -56,7 +56,18 @@ until_says() {
 backplane rack --size 64M --nodes 3
 vm 0 --backplane "$tmp/rack" --node 0
 ok "the VM" vm_up 0
+ok "makes no domain on a node that there is not" on 0 \
+	'vfabctl domain create job --size 2 --backplane rack --place 0:0,3:1 2>&1 | grep "does not have"'
 ok "makes a domain" on 0 'vfabctl domain create job --size 4 --backplane rack --place 0:0-1,1:2,2:3'
+
+# vfabrun knows by the domain what is where
+ok "vfabrun refuses ranks that are elsewhere" on 0 '[ "$(vfabrun --domain job true 2>&1)" = \
+	"vfabrun: rank 2 is on node 1 of rack, and this is node 0: give --nodes, or --ranks" ]'
+ok "an agent starts the ranks of its node" on 0 'vfabrun --domain job --ranks 1,0 --nodes here \
+	--node-command "exec sh -c {command}" sh -c "echo \$VFAB_RANK on \$VFAB_NODE, \$LOCAL_RANK" |
+	sort | tr "\n" " " | grep -x "0 on 0, 1 1 on 0, 0 "'
+ok "and a rank whose node is not given is missed" on 0 'vfabrun --domain job --nodes here \
+	--node-command "exec sh -c {command}" true 2>&1 | grep -x "vfabrun: rank 2 is on none of the nodes that --nodes gives"'
 
 # Two here, two there
 measure='vfabperf coll allreduce -b 8 -e 4K -n 3 -w 1'
