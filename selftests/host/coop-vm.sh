@@ -62,7 +62,7 @@ ok "makes a domain" on 0 'vfabctl domain create job --size 4 --backplane rack --
 
 # vfabrun knows by the domain what is where
 ok "vfabrun refuses ranks that are elsewhere" on 0 '[ "$(vfabrun --domain job true 2>&1)" = \
-	"vfabrun: rank 2 is on node 1 of rack, and this is node 0: give --nodes, or --ranks" ]'
+	"vfabrun: rank 2 is on node 1 of rack, this is node 0: give --nodes or --ranks" ]'
 ok "an agent starts the ranks of its node" on 0 'vfabrun --domain job --ranks 1,0 --nodes here \
 	--node-command "exec sh -c {command}" sh -c "echo \$VFAB_RANK on \$VFAB_NODE, \$LOCAL_RANK" |
 	sort | tr "\n" " " | grep -x "0 on 0, 1 1 on 0, 0 "'

@@ -153,7 +153,7 @@ says 2 'vfabrun: rank 3 is on a and on b: are they two nodes of one domain?' vfa
 result "refused: a rank on two nodes" $? "$tmp/log"
 says 2 'vfabrun: rank 7 is on none of the nodes' vfabrun --node-command "$local" --nodes a=0-3 --nodes b=4-6 true
 result "refused: a rank on no node" $? "$tmp/log"
-says 2 'is not placed over nodes: say which ranks are where' vfabrun --node-command "$local" --nodes a,b true
+says 2 'is not placed over nodes: say what is where' vfabrun --node-command "$local" --nodes a,b true
 result "refused: a domain that is not placed over nodes" $? "$tmp/log"
 says 2 '--nodes="0-x" is not a list of ranks' vfabrun --node-command "$local" --nodes a=0-x true
 result "refused: no list of ranks" $? "$tmp/log"

@@ -20,7 +20,7 @@ static int parse(const char *domain, char path[128], const char **name)
 
 	if (*what != '/' || slash == what || !slash[1] || slash - what >= 108)
 		return vfabi_fail(EINVAL,
-				  "\"%s\" is not backplane:SOCKET/DOMAIN: backplane:/run/vfabric/b/node2/j",
+				  "\"%s\" is not backplane:SOCKET/DOMAIN, see vfab_open(3)",
 				  domain);
 	memcpy(path, what, slash - what);
 	path[slash - what] = 0;
@@ -40,7 +40,7 @@ static int ask(const char *path, struct backplane_status *s)
 	*socket = 0;
 	name = strrchr(dir, '/');
 	if (!name)
-		return vfabi_fail(EINVAL, "%s is no socket of a backplane: those are DIR/NAME/nodeN",
+		return vfabi_fail(EINVAL, "%s is no socket of a backplane, such as DIR/NAME/node1",
 				  path);
 	*name++ = 0;
 	ret = backplane_ask(dir, name, s, why, sizeof(why));

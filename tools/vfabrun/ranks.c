@@ -193,7 +193,7 @@ int check_here(const struct vfab_info *info)
 		return 0;
 	for (i = 0; i < job.size; i++)
 		if (p.place[job.rank[i]] != p.self) {
-			say("rank %u is on node %u of %s, and this is node %u: give --nodes, or --ranks",
+			say("rank %u is on node %u of %s, this is node %u: give --nodes or --ranks",
 			    job.rank[i], p.place[job.rank[i]], p.backplane, p.self);
 			return EXIT_USAGE;
 		}
@@ -207,7 +207,7 @@ static int choose_placed(const struct vfab_info *info, uint32_t *here, uint32_t 
 	uint32_t i;
 
 	if (job.memfd || !find_places(info, &p)) {
-		say("dom%u is not placed over nodes: say which ranks are where, --nodes HOST=RANKS",
+		say("dom%u is not placed over nodes: say what is where, --nodes HOST=RANKS",
 		    info->domain);
 		return EXIT_USAGE;
 	}

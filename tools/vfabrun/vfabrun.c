@@ -137,7 +137,8 @@ static bool elsewhere(const char *domain)
 int main(int argc, char **argv)
 {
 	enum {
-		RANKS = 256, DOMAIN, MEMFD, NODES, COMMAND, SILENCE, TIMEOUT, GRACE, KEEP, AGENT, HERE
+		RANKS = 256, DOMAIN, MEMFD, NODES, COMMAND, SILENCE, TIMEOUT, GRACE, KEEP,
+		AGENT, HERE
 	};
 	static const struct option options[] = {
 		{ "ntasks", 1, NULL, 'n' }, { "ranks", 1, NULL, RANKS },
