@@ -170,6 +170,7 @@ static int vf_window_populate(struct vf_window *win)
 	const gfp_t gfp = GFP_HIGHUSER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
 	struct address_space *mapping;
 	unsigned long i = 0, j, n;
+	struct folio *folio;
 
 	if (vf_window_pages(win))
 		return -ENOMEM;
@@ -191,8 +192,8 @@ static int vf_window_populate(struct vf_window *win)
 		if (IS_ERR(page))
 			return vf_shmem_error(PTR_ERR(page));
 		folio = page_folio(page);
-		n = folio_page_idx(folio, page) + vf_folio_rest(page);
-		for (j = folio_page_idx(folio, page); j < n && i < win->npages; j++, i++)
+		j = folio_page_idx(folio, page);
+		for (n = j + vf_folio_rest(page); j < n && i < win->npages; j++, i++)
 			win->pages[i] = folio_page(folio, j);
 		if (fatal_signal_pending(current))
 			return -EINTR;
