@@ -13,6 +13,7 @@
 #	make check-debug	the tests on kernels that find mistakes: KASAN, lockdep, KCSAN; coverage
 #	make fuzz		parsers, then the module, by chance; SECONDS=120 for each
 #	make check-fuzz		plant bugs, one at a time: does the fuzzer find them?
+#	make soak		an hour of traffic, faults and churn: does anything add up?
 #	make bench		measure; writes build/bench.json
 #	make bench-peers	collectives against Open MPI and MPICH, which it installs (as root)
 #	make help		the rest
@@ -73,6 +74,10 @@ fuzz:
 check-fuzz:
 	@scripts/fuzz --plant
 
+MINUTES ?= 60
+soak:
+	@scripts/soak --minutes $(MINUTES)
+
 bench:
 	@scripts/bench
 
@@ -115,6 +120,6 @@ clean:
 	@rm -rf $(foreach d,. kmod,$(addprefix $(d)/,*.o *.ko *.mod *.mod.c .*.cmd .*.d .*.o .tmp_* \
 		Module.symvers modules.order))
 
-.PHONY: all help demo demo-vms quick check check-mutants check-kernels check-debug fuzz check-fuzz bench bench-peers tools kdir-check modules modules_place modules_install dkms install clean
+.PHONY: all help demo demo-vms quick check check-mutants check-kernels check-debug fuzz check-fuzz soak bench bench-peers tools kdir-check modules modules_place modules_install dkms install clean
 
 endif
