@@ -196,8 +196,10 @@ if wanted lib && [ -x "$libtest" ]; then
 	run lib bash -c library
 fi
 
-# corpus: programs that the fuzzer found, each of them once (scripts/fuzz)
-if wanted corpus && [ -x "$programs/fuzz/fuzz" ]; then
+# corpus: programs that the fuzzer found, each of them once (scripts/fuzz). Tried in
+# User Mode Linux only: elsewhere it runs where it is asked for.
+if wanted corpus && [ -x "$programs/fuzz/fuzz" ] &&
+	{ [ ${#only[@]} != 0 ] || [ "${VFABRIC_GUEST_ACCEL:-}" = uml ]; }; then
 	run corpus "$programs/fuzz/fuzz" --run "$here"/fuzz/corpus/*
 fi
 
