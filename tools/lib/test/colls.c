@@ -870,6 +870,7 @@ static void chaos_round(uint32_t rank, uint32_t round)
 	struct vfab_comm *d;
 	struct place p;
 	double *when = (double *)(board + 512);
+	pid_t self = getpid();
 
 	set_up(&p, ep, rank, 4, TAG);
 	board[rank * 16 + 1] = 1;
@@ -878,7 +879,7 @@ static void chaos_round(uint32_t rank, uint32_t round)
 	if (rank == victim && !fork()) {
 		usleep(noise(round * 99 + 5) % 4000);
 		*when = now();
-		kill(getppid(), SIGKILL);
+		kill_parent(self);
 		_exit(0);
 	}
 	EQUAL(until_lost(&p, round), -ECONNRESET);

@@ -55,6 +55,9 @@ void board_wait(uint32_t i, uint32_t value);
 /* All of so many ranks have come to step @n, by board[rank * 16]. */
 void sync_ranks(uint32_t ranks, uint32_t rank, uint32_t n);
 
+/* In a child of a rank: the rank dies, unless it has; its child is another's then. */
+void kill_parent(pid_t rank);
+
 /* Until a process sleeps */
 void await_sleep(pid_t pid);
 

@@ -67,6 +67,12 @@ void board_wait(uint32_t i, uint32_t value)
 	}
 }
 
+void kill_parent(pid_t rank)
+{
+	if (getppid() == rank)
+		kill(rank, SIGKILL);
+}
+
 void await_sleep(pid_t pid)
 {
 	double end = now() + 30;

@@ -271,6 +271,7 @@ static void forked(uint32_t rank)
 	struct vfab_ep *ep = attach(rank);
 	struct vfab_mem mine, theirs;
 	uint64_t count = 0, loss;
+	pid_t self = getpid();
 	char x = 5;
 
 	EQUAL(vfab_window_alloc(ep, 4096, TAG, VFAB_ACCESS_WRITE, &mine), 0);
@@ -298,7 +299,7 @@ static void forked(uint32_t rank)
 	loss = vfab_loss(ep);
 	board[1] = 1;
 	board_wait(2, 1);
-	kill(getppid(), SIGKILL);
+	kill_parent(self);
 	EQUAL(vfab_wait(ep, 0, &count, &loss, LONG), -ENODEV);
 	EQUAL(vfab_put(ep, &theirs, 0, &x, 1), -ENODEV);
 	EQUAL(vfab_ring(ep, 0, 3), -ENODEV);
