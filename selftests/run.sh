@@ -11,8 +11,8 @@
 #	scripts/vm run -- selftests/run.sh -storm -loss  # all but these
 #
 # It loads $VFABRIC_KO, runs each program in build/selftests, each script in
-# selftests/ctl, the library's tests (lib, kills) and the fuzzer's programs
-# (corpus), and unloads the module. What test NAME prints goes to
+# selftests/ctl, the library's tests (lib) and the fuzzer's programs (corpus), and
+# unloads the module. What test NAME prints goes to
 # $VFABRIC_OUT/NAME.log, which ends with the line "# status: RC"; scripts/ktap
 # counts what is in there. Between the tests nothing may be left of them: no
 # domain, no reference to the module, no complaint of the kernel; what is checked
@@ -27,7 +27,6 @@ top=$(dirname "$here")
 programs=${VFABRIC_SELFTESTS:-$top/build/selftests}
 vfabctl=$top/build/tools/vfabctl
 libtest=$top/build/tools/test/libtest
-killtest=$top/build/tools/test/killtest
 out=${VFABRIC_OUT:?run.sh: VFABRIC_OUT is not set: run it by scripts/vm run}
 ko=${VFABRIC_KO:?run.sh: VFABRIC_KO is not set: run it by scripts/vm run}
 limit=${VFABRIC_TEST_TIMEOUT:-180}
@@ -138,10 +137,10 @@ for word; do
 	esac
 done
 for word in "${only[@]}" $without; do
-	[ "$word" = ctl ] || [ "$word" = lib ] || [ "$word" = kills ] || [ "$word" = corpus ] ||
+	[ "$word" = ctl ] || [ "$word" = lib ] || [ "$word" = corpus ] ||
 		[ -x "$programs/$word" ] ||
 		{ [ "$word" != "${word#ctl-}" ] && [ -x "$here/ctl/${word#ctl-}.sh" ]; } ||
-		{ echo "run.sh: there is no test '$word': names are those of build/selftests, ctl-NAME for selftests/ctl/NAME.sh, ctl, lib, kills and corpus" >&2; exit 2; }
+		{ echo "run.sh: there is no test '$word': names are those of build/selftests, ctl-NAME for selftests/ctl/NAME.sh, ctl, lib and corpus" >&2; exit 2; }
 done
 echo "TAP version 13" >"$out/run.log"
 echo "# condition: kernel=$(uname -r) arch=$(uname -m)" >>"$out/run.log"
@@ -201,23 +200,6 @@ fi
 if wanted corpus && [ -x "$programs/fuzz/fuzz" ] &&
 	{ [ ${#only[@]} != 0 ] || [ "${VFABRIC_GUEST_ACCEL:-}" = uml ]; }; then
 	run corpus "$programs/fuzz/fuzz" --run "$here"/fuzz/corpus/*
-fi
-
-# kills: ranks of collectives are killed, with each loss policy; nothing may be left
-kills() {
-	local status=0
-
-	"$vfabctl" domain create kills --size 8 >/dev/null || return
-	"$killtest" --kills 12 || status=1
-	"$killtest" --kills 12 --sigbus || status=1
-	"$vfabctl" domain delete kills || status=1
-	return "$status"
-}
-
-if wanted kills && [ -x "$killtest" ]; then
-	export -f kills
-	export vfabctl killtest
-	VFAB_DOMAIN=kills run kills bash -c kills
 fi
 
 no_leak "while the module is loaded"
