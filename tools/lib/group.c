@@ -54,16 +54,16 @@ int vfab_comm_split(struct vfab_comm *c, int color, int key, struct vfab_comm **
 
 /*
  * Those who are left decide, in their windows of the broken group, who is to be in
- * the next one; they make it; and they decide whether it is one: if any of them has
- * got it, then all return it, even where somebody was lost in the meantime and the
- * first call will say so. Else they begin again without the lost.
+ * the next one; they make it; and they decide whether it is one, which only those who
+ * have got it propose: then all have met, and return it, even where somebody was lost
+ * since and the first call will say so. Else they begin again without the lost.
  *
  * To decide, they go through the places in order and wait for each to propose what
- * it holds for right, or to be lost; who reads a proposal takes it for its own.
- * Whoever is in nobody's way for lost passes its own on to all, and from then on
- * all have the same: so a decision needs one such rank, and more than ROUNDS
- * proposals nobody reads, as long as fewer than that are lost while they decide.
- * Who has decided proposes that, since others may have skipped another place.
+ * it holds for right, or to be lost; who reads a proposal takes it for its own. The
+ * first rank that nobody takes for lost so passes its own on to all, and from then
+ * on all have the same: no more than ROUNDS proposals need be read, as long as fewer
+ * ranks than that are lost while they decide. Who has decided proposes that, since
+ * others may have skipped another place.
  *
  * Nobody proposes before all who have come have decided what was before: so a
  * proposal stays until all have read it. Who comes late, after the others have
