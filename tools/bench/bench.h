@@ -22,7 +22,6 @@ void bench_loss(int repeats);
 void bench_scale(int repeats);
 void bench_large(int repeats);
 void bench_iplink(int repeats);
-void bench_vms(int repeats);
 
 double now_ns(void);
 
