@@ -401,9 +401,10 @@ static bool vf_window_huge(const struct vf_window *win, unsigned long index)
 {
 	if (!IS_ALIGNED(vf_window_pfn(win, index), HPAGE_PMD_NR))
 		return false;
+	if (!win->pages)
+		return true;
 	/* The window holds it, so its size stays; other bits of that word change */
-	return !win->pages ||
-	       data_race(folio_order(page_folio(win->pages[index]))) >= HPAGE_PMD_ORDER;
+	return data_race(folio_order(page_folio(win->pages[index]))) >= HPAGE_PMD_ORDER;
 }
 
 /*

@@ -320,7 +320,7 @@ int vfabric_nl_fault_create_doit(struct sk_buff *skb, struct genl_info *info)
 	ret = vf_nl_fault_kind(info, &c, &kind);
 	if (!ret && vf_is_placed(dom) && c.kind > VFAB_FAULT_LINK_DEGRADE)
 		ret = vf_nl_refuse(info, VFAB_A_FAULT_KIND, -EOPNOTSUPP,
-			"on a backplane links break, and nothing else: take link-down, link-flap or link-degrade");
+				   "on a backplane links break, and nothing else: take link-down, link-flap or link-degrade");
 	if (!ret)
 		ret = vf_nl_target(info, dom, kind->target, &c);
 	if (!ret)

@@ -84,8 +84,10 @@ static const struct row {
 	ROW("manager-heartbeat", CMD(MANAGER_HEARTBEAT), "yes,no,no,no,none,own,own,own,no"),
 	ROW("manager-goodbye", CMD(MANAGER_GOODBYE),	"yes,no,no,no,none,own,own,own,no"),
 	/* Everybody may look; these tests run where there is none. */
-	ROW("backplane-get", CMD(BACKPLANE_GET),	"none,none,none,none,none,none,none,none,none"),
-	ROW("backplane-node-get", CMD(BACKPLANE_NODE_GET), "none,none,none,none,none,none,none,none,none"),
+	ROW("backplane-get", CMD(BACKPLANE_GET),
+	    "none,none,none,none,none,none,none,none,none"),
+	ROW("backplane-node-get", CMD(BACKPLANE_NODE_GET),
+	    "none,none,none,none,none,none,none,none,none"),
 	ROW("events", EVENTS,				"yes,yes,yes,yes,none,own,own,own,yes"),
 	ROW("holder-pid", HOLDER,			"yes,no,no,no,none,own,own,yes,no"),
 	ROW("manager-pid", MANAGER,			"yes,no,no,no,none,own,own,yes,no"),

@@ -12,11 +12,10 @@
 #
 # It loads $VFABRIC_KO, runs each program in build/selftests, each script in
 # selftests/ctl, the library's tests (lib) and the fuzzer's programs (corpus), and
-# unloads the module. What test NAME prints goes to
-# $VFABRIC_OUT/NAME.log, which ends with the line "# status: RC"; scripts/ktap
-# counts what is in there. Between the tests nothing may be left of them: no
-# domain, no reference to the module, no complaint of the kernel; what is checked
-# there is in run.log, as tests of its own.
+# unloads the module. What test NAME prints goes to $VFABRIC_OUT/NAME.log, which
+# ends with the line "# status: RC"; scripts/ktap counts what is in there. Between
+# the tests nothing may be left of them: no domain, no reference to the module, no
+# complaint of the kernel; what is checked there is in run.log, as tests of its own.
 #
 # Exit status: 0 all passed, 1 a test failed, 2 nothing could be run.
 

@@ -83,7 +83,7 @@ result "uapi.rst names each test of mappings"
 
 # Who may do what stands once, in selftests/privilege.c
 {
-	sed -nE 's/^\tROW\("([^"]+)",[^"]*"([^"]+)"\),$/\1 \2/p' selftests/privilege.c | tr , ' ' >"$tmp/rows"
+	sed -nE '/^\tROW\(/ { /"\),$/! { N; s/\n// }; s/^\tROW\("([^"]+)",[^"]*"([^"]+)"\),$/\1 \2/p }' selftests/privilege.c | tr , ' ' >"$tmp/rows"
 	[ -s "$tmp/rows" ] || echo "no rows were found in selftests/privilege.c"
 	sed -nE 's/^``([a-z0-9 -]+)`` +((yes|no|none|own)( +(yes|no|none|own)){8})$/\1 \2/p' \
 		Documentation/admin.rst | tr -s ' ' | diff "$tmp/rows" -
@@ -106,9 +106,9 @@ END { done() }' Documentation/admin.rst >"$tmp/bad"
 result "each claim of admin.rst names its test"
 
 # The parameters of the module, and their defaults
-sed -nE 's/^module_param_named\(([a-z_]+), .*/\1/p' kmod/main.c |
+sed -nE 's/^module_param_named\(([a-z_]+), .*/\1/p' kmod/main.c kmod/backplane.c |
 	while read -r name; do
-		default=$(grep -A 1 "^MODULE_PARM_DESC($name," kmod/main.c | grep -oE 'default [0-9]+' | cut -d' ' -f2)
+		default=$(grep -hA 1 "^MODULE_PARM_DESC($name," kmod/main.c kmod/backplane.c | grep -oE 'default [0-9]+' | cut -d' ' -f2)
 		grep -qE "^\`\`$name\`\` +$default " Documentation/admin.rst ||
 			echo "admin.rst does not name the parameter $name with the default $default"
 	done >"$tmp/bad"
