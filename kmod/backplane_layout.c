@@ -320,6 +320,30 @@ int vf_bp_read_node(const struct vf_bp *bp, u32 node, struct vfab_bp_node *to)
 	return 0;
 }
 
+/**
+ * vf_bp_bell - by which peer id is a node rung?
+ * @bp:		the backplane
+ * @node:	below bp->nodes
+ *
+ * Nobody rings one that has left: its device may be taken out, and QEMU 7.2, which still
+ * looks at the eventfds of one that is gone, ends when it is rung.
+ *
+ * Return: the id; -ENOENT: it is not to be rung; or an error, where it cannot be said.
+ */
+int vf_bp_bell(const struct vf_bp *bp, u32 node)
+{
+	struct vfab_bp_peer peer;
+	struct vfab_bp_node n;
+	int ret = vf_bp_read_peer(bp, node, &peer);
+
+	if (ret)
+		return ret;
+	if (!peer.state || (!vf_bp_read_node(bp, node, &n) &&
+			    le32_to_cpu(n.state) == VFAB_BP_NODE_LEFT))
+		return -ENOENT;
+	return le32_to_cpu(peer.peer);
+}
+
 /* What @node has seen of node @of */
 int vf_bp_read_follow(const struct vf_bp *bp, u32 node, u32 of, struct vfab_bp_follow *to)
 {

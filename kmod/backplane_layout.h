@@ -87,6 +87,7 @@ int vf_bp_read_switch(const struct vf_bp *bp, struct vfab_bp_switch *to);
 int vf_bp_read_peer(const struct vf_bp *bp, u32 node, struct vfab_bp_peer *to);
 int vf_bp_find_peer(const struct vf_bp *bp, u32 peer, struct vfab_bp_peer *to);
 int vf_bp_read_node(const struct vf_bp *bp, u32 node, struct vfab_bp_node *to);
+int vf_bp_bell(const struct vf_bp *bp, u32 node);
 int vf_bp_read_follow(const struct vf_bp *bp, u32 node, u32 of, struct vfab_bp_follow *to);
 int vf_bp_read_domain(const struct vf_bp *bp, u32 node, u32 index, struct vfab_bp_domain *to);
 int vf_bp_read_endpoint(const struct vf_bp *bp, u32 node, u32 index, struct vfab_bp_endpoint *to);

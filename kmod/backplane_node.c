@@ -278,24 +278,16 @@ static void vf_bp_stop(struct vf_bp_dev *bd)
 	wake_up_all(&bd->wq);
 }
 
-/*
- * Where to ring the others: also those that are not followed, but none that has left.
- * Its device may be taken out: QEMU 7.2 still looks at the eventfds of one that is gone,
- * and ends when it is rung.
- */
+/* Where to ring the others: also those that are not followed */
 static void vf_bp_find_peers(struct vf_bp_dev *bd)
 {
-	struct vfab_bp_peer peer;
-	struct vfab_bp_node n;
-	bool left;
 	u32 i;
+	int bell;
 
 	for (i = 0; i < bd->bp.nodes; i++) {
-		if (i == bd->self || vf_bp_read_peer(&bd->bp, i, &peer))
-			continue;
-		left = !peer.state || (!vf_bp_read_node(&bd->bp, i, &n) &&
-				       le32_to_cpu(n.state) == VFAB_BP_NODE_LEFT);
-		WRITE_ONCE(bd->other[i].peer, left ? VF_BP_NO_PEER : le32_to_cpu(peer.peer));
+		bell = vf_bp_bell(&bd->bp, i);
+		if (i != bd->self && (bell >= 0 || bell == -ENOENT))
+			WRITE_ONCE(bd->other[i].peer, bell < 0 ? VF_BP_NO_PEER : bell);
 	}
 }
 

@@ -72,17 +72,13 @@ static void drop_bell(struct coop_node *n, struct coop_bell *b)
 
 void coop_ring_vector(struct coop_node *n, uint32_t node, uint32_t vector)
 {
-	struct vfab_bp_peer peer;
-	struct vfab_bp_node rec;
+	int peer = vf_bp_bell(&n->bp, node);
 	struct coop_bell *b;
 	uint64_t one = 1;
 
-	if (vf_bp_read_peer(&n->bp, node, &peer) || !peer.state)
+	if (peer < 0)
 		return;
-	/* Its device may be taken out, which QEMU does not bear */
-	if (!vf_bp_read_node(&n->bp, node, &rec) && le32_to_cpu(rec.state) == VFAB_BP_NODE_LEFT)
-		return;
-	b = find_bell(n, le32_to_cpu(peer.peer));
+	b = find_bell(n, peer);
 	/* A full counter is an interrupt, too */
 	if (b && b->vectors && write(b->fd[vector % b->vectors], &one, sizeof(one)) < 0)
 		return;

@@ -302,6 +302,11 @@ static void test_peers(void)
 		.state = cpu_to_le32(VFAB_BP_PEER_JOINED), .peer = cpu_to_le32(300),
 		.generation = cpu_to_le64(2),
 	};
+	struct vfab_bp_node n = {
+		.state = cpu_to_le32(VFAB_BP_NODE_ACTIVE),
+		.incarnation = cpu_to_le64(2ULL << 32 | 1),
+		.period_ms = cpu_to_le32(1), .timeout_ms = cpu_to_le32(2),
+	};
 	struct vfab_bp_follow f = { .state = cpu_to_le32(VFAB_BP_FOLLOW_EXPELLED) }, seen;
 	u32 seq = 0;
 
@@ -310,6 +315,11 @@ static void test_peers(void)
 	vf_bp_write(&vf_bp_daemon(&bp)->peer[5], &r, sizeof(r), &seq);
 	result(vf_bp_find_peer(&bp, 300, &out) == 5 && out.generation == cpu_to_le64(2),
 	       "peer: found");
+	vf_bp_write(&vf_bp_slot(&bp, 5)->node, &n, sizeof(n), &seq);
+	result(vf_bp_bell(&bp, 5) == 300 && vf_bp_bell(&bp, 4) == -ENOENT, "bell: of who is there");
+	n.state = cpu_to_le32(VFAB_BP_NODE_LEFT);
+	vf_bp_write(&vf_bp_slot(&bp, 5)->node, &n, sizeof(n), &seq);
+	result(vf_bp_bell(&bp, 5) == -ENOENT, "bell: not of who has left");
 	r.generation = cpu_to_le64(1ULL << 32);
 	vf_bp_write(&vf_bp_daemon(&bp)->peer[5], &r, sizeof(r), &seq);
 	result(vf_bp_find_peer(&bp, 300, &out) == -ENOENT &&

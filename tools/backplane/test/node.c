@@ -288,16 +288,13 @@ static void count(u32 nodes, u64 times)
 
 void interrupt_all(u32 vector)
 {
-	struct vfab_bp_peer peer;
-	struct vfab_bp_node n;
+	int peer;
 	u32 i;
 
 	for (i = 0; i < bp.nodes; i++) {
-		if (i == self || vf_bp_read_peer(&bp, i, &peer) || !peer.state)
-			continue;
-		/* Its device may be taken out: QEMU 7.2 would end */
-		if (vf_bp_read_node(&bp, i, &n) || le32_to_cpu(n.state) != VFAB_BP_NODE_LEFT)
-			interrupt(le32_to_cpu(peer.peer), vector);
+		peer = i == self ? -ENOENT : vf_bp_bell(&bp, i);
+		if (peer >= 0)
+			interrupt(peer, vector);
 	}
 }
 
