@@ -17,6 +17,7 @@ void interrupt(u32 peer, u32 vector);
 void interrupt_all(u32 vector);
 
 int live(unsigned int seconds, const char *how);
+int flood(unsigned int seconds);
 int hostile(unsigned int seconds, unsigned int seed);
 
 #endif

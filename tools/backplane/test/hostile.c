@@ -113,7 +113,7 @@ static void ring(void)
 	interrupt_all(VFAB_BP_VECTOR_RINGS);
 }
 
-static void flood(void)
+static void ring_often(void)
 {
 	u32 i;
 
@@ -164,7 +164,7 @@ static void harm(void)
 
 	switch (any(16)) {
 	case 0:
-		flood();
+		ring_often();
 		break;
 	case 1:
 	case 2:
@@ -192,6 +192,22 @@ static void harm(void)
 		if (!any(4))
 			changed();
 	}
+}
+
+/* Nothing but interrupts, as many as can be */
+int flood(unsigned int seconds)
+{
+	time_t end = time(NULL) + seconds;
+	u64 times = 0;
+
+	while (time(NULL) < end) {
+		learn_more();
+		interrupt_all(times % 2);
+		vf_bp_store(&vf_bp_slot(&bp, self)->beat.beat, ++times);
+	}
+	printf("rang %llu times\n", (unsigned long long)times);
+	publish(VFAB_BP_NODE_LEFT);
+	return 0;
 }
 
 int hostile(unsigned int seconds, unsigned int seed)

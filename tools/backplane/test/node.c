@@ -329,7 +329,7 @@ static void until_lost(u32 node)
 	fail(1, "node %u is still there", node);
 }
 
-/* live|deaf|expel|duel|hostile SECONDS [SEED] */
+/* live|deaf|expel|duel|flood|hostile SECONDS [SEED] */
 static int play(int words, char **word)
 {
 	unsigned int seconds = strtoul(word[1], NULL, 10);
@@ -339,6 +339,8 @@ static int play(int words, char **word)
 	me.timeout_ms = cpu_to_le32(3000);
 	if (!strcmp(word[0], "hostile"))
 		return hostile(seconds, words > 2 ? strtoul(word[2], NULL, 10) : 1);
+	if (!strcmp(word[0], "flood"))
+		return flood(seconds);
 	return live(seconds, word[0]);
 }
 
@@ -347,7 +349,7 @@ int main(int argc, char **argv)
 	u32 nodes;
 
 	if (argc < 4)
-		fail(2, "say: bpnode pci|SOCKET NODES COUNT, or live|deaf|expel|duel|hostile S");
+		fail(2, "say: bpnode pci|SOCKET NODES COUNT, or live, deaf, ... SECONDS");
 	if (strcmp(argv[1], "pci"))
 		join(argv[1]);
 	else
