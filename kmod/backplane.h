@@ -50,12 +50,36 @@ struct vf_bp_mem {
 
 int vf_backplane_init(void);
 void vf_backplane_exit(void);
+struct vf_bp_dev *vf_backplane_get(struct net *net, const char *name);
+void vf_backplane_put(struct vf_bp_dev *bd);
+
+#else
+
+static inline int vf_backplane_init(void)
+{
+	return 0;
+}
+
+static inline void vf_backplane_exit(void)
+{
+}
+
+static inline struct vf_bp_dev *vf_backplane_get(struct net *net, const char *name)
+{
+	return NULL;
+}
+
+static inline void vf_backplane_put(struct vf_bp_dev *bd)
+{
+}
+
+#endif
+
+/* What follows is called only where there is a backplane, and left out elsewhere */
 
 /* --- backplane.c: which one --------------------------------------------------------- */
 
-struct vf_bp_dev *vf_backplane_get(struct net *net, const char *name);
 void vf_backplane_hold(struct vf_bp_dev *bd);
-void vf_backplane_put(struct vf_bp_dev *bd);
 const struct vf_bp *vf_backplane_bp(const struct vf_bp_dev *bd);
 u32 vf_backplane_node(const struct vf_bp_dev *bd);
 void vf_backplane_set_mirror(struct vf_bp_dev *bd, void *mirror);
@@ -88,28 +112,6 @@ int vf_backplane_alloc(struct vf_bp_dev *bd, u64 bytes, struct vf_bp_mem *mem);
 void vf_backplane_free(struct vf_bp_dev *bd, const struct vf_bp_mem *mem, u64 change);
 unsigned long vf_backplane_pfn(const struct vf_bp_dev *bd, u64 offset);
 void *vf_backplane_addr(const struct vf_bp_dev *bd, u64 offset);
-
-#else
-
-static inline int vf_backplane_init(void)
-{
-	return 0;
-}
-
-static inline void vf_backplane_exit(void)
-{
-}
-
-static inline struct vf_bp_dev *vf_backplane_get(struct net *net, const char *name)
-{
-	return NULL;
-}
-
-static inline void vf_backplane_put(struct vf_bp_dev *bd)
-{
-}
-
-#endif
 
 /* --- mirror.c: called by the carrier --------------------------------------------------------- */
 

@@ -325,8 +325,7 @@ int vf_bp_read_node(const struct vf_bp *bp, u32 node, struct vfab_bp_node *to)
  * @bp:		the backplane
  * @node:	below bp->nodes
  *
- * Nobody rings one that has left: its device may be taken out, and QEMU 7.2, which still
- * looks at the eventfds of one that is gone, ends when it is rung.
+ * Nobody rings one that has left: its device may be taken out of its VM.
  *
  * Return: the id; -ENOENT: it is not to be rung; or an error, where it cannot be said.
  */

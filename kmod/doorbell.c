@@ -71,7 +71,7 @@ static int vf_ring_through(struct vf_holder *h, struct vfab_ring *a)
 	if (efd)
 		vf_eventfd_signal(efd->ctx);
 	rcu_read_unlock();
-	if (remote)
+	if (remote && vf_is_placed(h->dom))
 		vf_placed_ring(h->dom, a->rank, a->vector);
 	srcu_read_unlock(&vf_srcu, idx);
 	return ret;

@@ -433,7 +433,7 @@ void vf_holder_kill(struct vf_change *chg, struct vf_holder *h)
 	}
 	if (!h->remote)
 		vf_view_end(h);
-	if (h->record >= 0)
+	if (h->record >= 0 && vf_is_placed(dom))
 		vf_placed_endpoint_gone(h);
 
 	if (dom->peer_death == VFAB_PEER_DEATH_REVOKE)

@@ -46,7 +46,7 @@ static void vf_window_release(struct kref *ref)
 	if (win->pages && win->shm)
 		vf_window_put_pages(win);
 	kvfree(win->pages);
-	if (win->mem.bytes)
+	if (win->mem.bytes && vf_is_placed(win->dom))
 		vf_placed_free(win);
 	else
 		vfree(win->vmem);
@@ -395,7 +395,7 @@ void vf_window_unlink(struct vf_window *win)
 	h->win_bytes -= (u64)win->npages << PAGE_SHIFT;
 	win->owner = NULL;
 	vf_domain_changed(win->dom);
-	if (win->mem.bytes)
+	if (win->mem.bytes && vf_is_placed(win->dom))
 		vf_placed_window_gone(win);
 }
 

@@ -21,7 +21,7 @@ cd "$(dirname "$0")/../.." || exit 2
 . selftests/host/lib-vms
 node=$PWD/build/tools/test/bpnode
 [ -x "$node" ] || { echo "backplane.sh: nothing is built: run 'make -C tools all tests'" >&2; exit 2; }
-parts=${*:-pair silent events rmmod stop duel behind hostile kill unplug switchd foreign hotplug two four}
+parts=${*:-pair silent events rmmod stop duel behind hostile kill unplug switchd foreign two four}
 vms_begin
 VFABRIC_PARAMS='backplane_period_ms=200 backplane_timeout_ms=3000'
 
@@ -265,50 +265,6 @@ if part foreign; then
 		echo vfabric >driver_override && ! basename "$PWD" >/sys/bus/pci/drivers_probe; [ ! -e driver ]'
 	ok "nobody is told of a backplane" on 2 'vfabctl -j backplane show | jq -e "length == 0"'
 	kill_vm 2 -KILL
-fi
-
-# monitor COMMAND: to the QEMU of the VM that has one
-monitor() {
-	python3 - "$tmp/monitor" "$1" >"$tmp/out" 2>&1 <<-'END'
-	import socket, sys, time
-	s = socket.socket(socket.AF_UNIX)
-	s.connect(sys.argv[1])
-	s.sendall(sys.argv[2].encode() + b"\n")
-	time.sleep(1)
-	print(s.recv(65536).decode(errors="replace"))
-	END
-	! grep -i error "$tmp/out"
-}
-
-if part hotplug; then
-	backplane plug --size 16M --nodes 2
-	device='ivshmem-doorbell,vectors=4,bus=rp0,id=dev'
-	vm 8 --qemu "-monitor unix:$tmp/monitor,server=on,wait=off -device pcie-root-port,id=rp0,chassis=1
-		-chardev socket,id=one,path=$tmp/plug/node0 -device $device,chardev=one"
-	vm_up 8
-	"$node" "$tmp/plug/node1" live 300 >"$tmp/live" &
-	live=$!
-	ok "a device behind a port is bound" until_on 8 20 'vfabctl -j backplane show |
-		jq -e "[.[] | select(.view == \"live\")] | length == 1"'
-	# Ranks of which one touches what the others have there, until it is gone
-	ok "a domain on it" on 8 'vfabctl domain create job --size 4 --backplane plug --place 0:0-3'
-	on 8 "cd $PWD; { vfabrun -n 4 --domain job vfabperf coll allreduce -e 1M -n 100000 --timeout 30; echo status \$?
-		} >/tmp/job 2>&1 & sleep 5; cat /tmp/job"
-	ok "and traffic" on 8 '! grep ^status /tmp/job'
-	ok "device_del" monitor 'device_del dev'
-	ok "the backplane is gone from the guest" until_on 8 60 'vfabctl -j backplane show | jq -e "length == 0"'
-	ok "the program ends with an error" until_on 8 60 'cat /tmp/job; grep "^status [1-9]" /tmp/job'
-	vfabswitchd show -j --dir "$tmp" plug >"$tmp/out"
-	ok "in good order" jq -e '.[0].node[0].slot.state == "left"' "$tmp/out"
-	ok "its connection ends" monitor 'chardev-remove one'
-	ok "another one" monitor "chardev-add socket,id=two,path=$tmp/plug/node0"
-	ok "device_add" monitor "device_add $device,chardev=two"
-	ok "the guest is on it again" until_on 8 60 'vfabctl -j backplane show |
-		jq -e ".[0].incarnation == \"2.1\" and ([.[] | select(.view == \"live\")] | length == 1)"'
-	ok "it has no complaint" no_complaints 8
-	kill -KILL $live
-	wait $live 2>/dev/null
-	kill_vm 8 -KILL
 fi
 
 if part two; then

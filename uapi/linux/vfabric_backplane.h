@@ -69,8 +69,8 @@
  * only say "look": the words decide. Who waits for another to follow rings
  * again, and who is rung looks at least once per beat.
  *
- * Nobody rings a node that says LEFT: its device may be taken out of its VM, and QEMU
- * 7.2 ends when such a one is rung. Who joins rings the others.
+ * Nobody rings a node that says LEFT: its device may be taken out of its VM. Who
+ * joins rings the others.
  *
  * Ages are measured by the observer's clock, since it last saw a word change, and
  * only while the observer ran: what passes between two of its own beats counts as two
