@@ -16,22 +16,44 @@ static bool vf_nl_bp_is(const struct vf_bp_dev *bd, const struct nlattr *name)
 	return !name || !nla_strcmp(name, bd->bp.name);
 }
 
+/* The backplane of this name, or an ERR_PTR */
+static struct vf_bp_dev *vf_nl_bp_named(struct net *net, struct nlattr *name,
+					struct netlink_ext_ack *extack)
+{
+	struct vf_bp_dev *bd = vf_backplane_get(net, nla_data(name));
+
+	if (bd)
+		return bd;
+	NL_SET_ERR_MSG_ATTR(extack, name,
+			    "this machine is on no such backplane, or it is not seen in this network namespace");
+	return ERR_PTR(-ENOENT);
+}
+
 /* The backplane that a request names, or an ERR_PTR */
 static struct vf_bp_dev *vf_nl_bp_find(struct genl_info *info)
 {
 	struct nlattr *name = info->attrs[VFAB_A_BACKPLANE];
+
+	if (name)
+		return vf_nl_bp_named(genl_info_net(info), name, info->extack);
+	NL_SET_ERR_MSG(info->extack, "name a backplane: attribute backplane");
+	return ERR_PTR(-EINVAL);
+}
+
+/* A dump that begins: is there the one that it names? */
+static int vf_nl_bp_begin(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct vf_nl_bp_cursor *cur = (struct vf_nl_bp_cursor *)cb->ctx;
+	struct nlattr *name = vf_dump_attrs(cb)[VFAB_A_BACKPLANE];
 	struct vf_bp_dev *bd;
 
-	if (!name) {
-		NL_SET_ERR_MSG(info->extack, "name a backplane: attribute backplane");
-		return ERR_PTR(-EINVAL);
-	}
-	bd = vf_backplane_get(genl_info_net(info), nla_data(name));
-	if (bd)
-		return bd;
-	NL_SET_ERR_MSG_ATTR(info->extack, name,
-			    "this machine is on no such backplane, or it is not seen in this network namespace");
-	return ERR_PTR(-ENOENT);
+	if (!name || cur->index || cur->node)
+		return 0;
+	bd = vf_nl_bp_named(sock_net(skb->sk), name, cb->extack);
+	if (IS_ERR(bd))
+		return PTR_ERR(bd);
+	vf_backplane_put(bd);
+	return 0;
 }
 
 static int vf_nl_put_u64(struct sk_buff *skb, int attr, u64 value)
@@ -206,9 +228,11 @@ int vfabric_nl_backplane_get_dumpit(struct sk_buff *skb, struct netlink_callback
 	struct nlattr *name = vf_dump_attrs(cb)[VFAB_A_BACKPLANE];
 	struct vf_nl_to to = vf_nl_bp_to(skb, cb);
 	struct vf_bp_dev *bd;
-	int ret;
+	int ret = vf_nl_bp_begin(skb, cb);
 
 	BUILD_BUG_ON(sizeof(*cur) > sizeof(cb->ctx));
+	if (ret)
+		return ret;
 	for (; (bd = vf_bp_nth(sock_net(skb->sk), cur->index)); cur->index++) {
 		ret = vf_nl_bp_is(bd, name) ? vf_nl_put_bp(&to, bd) : 0;
 		vf_backplane_put(bd);
@@ -224,8 +248,10 @@ int vfabric_nl_backplane_node_get_dumpit(struct sk_buff *skb, struct netlink_cal
 	struct nlattr **attrs = vf_dump_attrs(cb), *only = attrs[VFAB_A_NODE];
 	struct vf_nl_to to = vf_nl_bp_to(skb, cb);
 	struct vf_bp_dev *bd;
-	int ret = 0;
+	int ret = vf_nl_bp_begin(skb, cb);
 
+	if (ret)
+		return ret;
 	while ((bd = vf_bp_nth(sock_net(skb->sk), cur->index))) {
 		for (; vf_nl_bp_is(bd, attrs[VFAB_A_BACKPLANE]) && cur->node < bd->bp.nodes;
 		     cur->node++) {
