@@ -27,7 +27,7 @@
 
 /**
  * struct vf_mirror_domain - one that a node owns
- * @seq:	of the record that was followed
+ * @head:	of the record that was followed: seq, state, generation, changes
  * @generation:	of the record
  * @words:	of VF_MIRROR_ROOM
  * @dom:	its mirror; NULL: there is none
@@ -35,7 +35,7 @@
  * @told:	why there is none is in the log
  */
 struct vf_mirror_domain {
-	__le32 seq;
+	u64 head[3];
 	u64 generation;
 	u32 words;
 	struct vf_domain *dom;
@@ -129,6 +129,21 @@ static struct vf_domain *vf_mirror_find(struct vf_mirror *m, u32 node, u32 index
 
 /* --- Endpoints and windows ------------------------------------------------------------ */
 
+/*
+ * Is a record what it was when it was read? Not to be told by its seq: whoever forges
+ * it may come upon the one that its writer stores next.
+ */
+static bool vf_mirror_same(const void *there, const void *read, size_t bytes)
+{
+	const u64 *a = there, *b = read;
+	size_t i;
+
+	for (i = 0; i < bytes / sizeof(*a); i++)
+		if (READ_ONCE(a[i]) != b[i])
+			return false;
+	return true;
+}
+
 /* Return: true where the record was being written all the time. */
 static bool vf_mirror_read_endpoint(struct vf_mirror *m, struct vf_mirror_node *n, u32 i)
 {
@@ -137,7 +152,7 @@ static bool vf_mirror_read_endpoint(struct vf_mirror *m, struct vf_mirror_node *
 	struct vfab_bp_endpoint rec;
 	int ret;
 
-	if (READ_ONCE(vf_bp_slot(bp, n->node)->endpoint[i].seq) == ep->rec.seq)
+	if (vf_mirror_same(&vf_bp_slot(bp, n->node)->endpoint[i], &ep->rec, sizeof(rec)))
 		return false;
 	ret = vf_bp_read_endpoint(bp, n->node, i, &rec);
 	if (ret == -EAGAIN)
@@ -159,7 +174,7 @@ static bool vf_mirror_read_window(struct vf_mirror *m, struct vf_mirror_node *n,
 	struct vfab_bp_window rec;
 	int ret;
 
-	if (READ_ONCE(vf_bp_slot(bp, n->node)->window[i].seq) == w->rec.seq)
+	if (vf_mirror_same(&vf_bp_slot(bp, n->node)->window[i], &w->rec, sizeof(rec)))
 		return false;
 	ret = vf_bp_read_window(bp, n->node, i, &rec);
 	if (ret == -EAGAIN)
@@ -455,7 +470,7 @@ static bool vf_mirror_follow_domain(struct vf_mirror *m, struct vf_mirror_node *
 	struct vf_mirror_domain *d = &n->dom[index];
 	int ret;
 
-	if (READ_ONCE(*seq) == d->seq && !d->waiting)
+	if (!d->waiting && vf_mirror_same(seq, d->head, sizeof(d->head)))
 		return false;
 	ret = vf_bp_read_domain(vf_backplane_bp(m->bd), n->node, index, &n->rec);
 	if (ret == -EAGAIN)
@@ -477,7 +492,7 @@ static bool vf_mirror_follow_domain(struct vf_mirror *m, struct vf_mirror_node *
 		else if (ret)
 			d->waiting = true;
 	}
-	d->seq = n->rec.seq;
+	memcpy(d->head, &n->rec, sizeof(d->head));
 	return false;
 }
 

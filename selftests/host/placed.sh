@@ -110,7 +110,7 @@ if part coll; then
 	for n in 0 1; do
 		begin $n "export VFAB_DOMAIN=job VFAB_WORLD_SIZE=4
 			for rank in $((2 * n)) $((2 * n + 1)); do
-				VFAB_RANK=\$rank vfabperf coll allreduce -e 64K -n 3 -w 1 & pids=\"\$pids \$!\"
+				VFAB_RANK=\$rank vfabperf coll allreduce -b 64K -e 64K -n 3 -w 1 & pids=\"\$pids \$!\"
 			done
 			for pid in \$pids; do wait \$pid || exit; done"
 	done

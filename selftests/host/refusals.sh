@@ -108,7 +108,7 @@ result "nothing of that left anything in the tree" $? "$tmp/log"
 for script in deps source kernel vm demo mutants mutants-host; do
 	printf '#!/bin/sh\necho "1..1"\necho "ok 1 - %s"\n' "$script" >"$tree/scripts/$script"
 done
-printf '#!/bin/sh\n' >"$tree/scripts/demo"
+printf '#!/bin/sh\n' | tee "$tree/scripts/demo" >"$tree/scripts/demo-vms"
 printf 'all tests:\n' | tee "$tree/tools/Makefile" >"$tree/selftests/Makefile"
 make -C "$tree" check TEST="demo mutants" >"$tmp/log" 2>&1
 status=$?
