@@ -278,7 +278,6 @@ static void op_end(struct op *o)
 	c->record_free[c->calls & 1] = c->base;
 	if (!o->inlined)
 		c->chunk = o->first + o->chunks;
-	__atomic_store_n(&c->mine->done, c->base, __ATOMIC_RELEASE);
 	o->stage = OP_DONE;
 }
 
@@ -290,6 +289,12 @@ void op_turn(struct op *o, const struct algo *algo, uint32_t phases)
 	o->phases = phases;
 	o->progress = 0;
 	o->stage = OP_BEGIN;
+}
+
+/* From here on others may end, and cannot be rung any more: all have been told. */
+static void op_leave(struct vfab_comm *c)
+{
+	__atomic_store_n(&c->mine->done, c->base, __ATOMIC_RELEASE);
 }
 
 static int phase_end(struct op *o)
@@ -304,17 +309,20 @@ static int phase_end(struct op *o)
 			o->base + o->phase + o->depth + 1;
 	o->phase++;
 	o->progress = 0;
+	ret = op_tell(c);
+	if (ret)
+		return ret;
 	if (last)
 		op_end(o);
 	else
 		o->stage = OP_BEGIN;
 	/* Nobody waits for this: who waits later sees the next call's first. */
-	if (last && wants_all(o))
+	if (last && wants_all(o)) {
+		op_leave(c);
 		return 0;
+	}
 	heard = o->algo->heard(o);
-	ret = op_tell(c);
-	if (!ret)
-		ret = op_pace_rings(c, heard);
+	ret = op_pace_rings(c, heard);
 	if (ret)
 		return ret;
 	if (first)
@@ -322,7 +330,12 @@ static int phase_end(struct op *o)
 	else
 		publish(c, o->base + o->phase);
 	c->untold = heard;
-	return c->spin ? 0 : op_tell(c);
+	if (!last && c->spin)
+		return 0;
+	ret = op_tell(c);
+	if (!ret && last)
+		op_leave(c);
+	return ret;
 }
 
 /* One thing, or not: false if it is to wait for others. */
