@@ -21,16 +21,6 @@ PATH=$tools:$PATH
 # shellcheck source=selftests/host/lib
 . selftests/host/lib
 
-# says STATUS TEXT COMMAND...: this status, and the output holds the text
-says() {
-	local want=$1 text=$2 status=0
-
-	shift 2
-	timeout 120 "$@" >"$tmp/log" 2>&1 </dev/null || status=$?
-	echo "status $status" >>"$tmp/log"
-	[ "$status" = "$want" ] && grep -qF -e "$text" "$tmp/log"
-}
-
 measure="vfabperf coll allreduce -b 8 -e 4K -n 2 -w 1"
 
 says 0 '# Out of bounds values : 0 OK' vfabrun --memfd -n 4 $measure

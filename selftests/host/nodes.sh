@@ -29,16 +29,6 @@ local='exec sh -c {command}'
 # vfabrun on two nodes, a and b
 two=(vfabrun --node-command "$local" --nodes a=0-3 --nodes b=4-7)
 
-# says STATUS TEXT COMMAND...: this status, and the output holds the text
-says() {
-	local want=$1 text=$2 status=0
-
-	shift 2
-	timeout 120 "$@" >"$tmp/log" 2>&1 </dev/null || status=$?
-	echo "status $status" >>"$tmp/log"
-	[ "$status" = "$want" ] && grep -qF -e "$text" "$tmp/log"
-}
-
 # until_true SECONDS COMMAND...
 until_true() {
 	local tries=$(($1 * 10))
