@@ -208,7 +208,8 @@ if part hostile; then
 fi
 
 if part kill; then
-	kill_vm 1 -KILL
+	# Its module may just have been loaded anew
+	until_said 0 60 '$n[1].view == "live"' && kill_vm 1 -KILL
 	ok "a VM that is killed is lost" until_said 0 10 '$n[1].view == "lost" and $n[1].why == "closed"'
 	vm 1 --backplane "$tmp/rack" --node 1
 	vm_up 1
