@@ -6,7 +6,7 @@
 #include "comm.h"
 
 /* Of a small group, and of one in which windows add up */
-#define FEW		16
+#define FEW		128
 #define WINDOW_OF_FEW	(UINT64_C(1) << 20)
 #define WINDOW_BYTES	(UINT64_C(256) << 10)
 #define WINDOW_MAX	(UINT64_C(1) << 30)

@@ -66,8 +66,9 @@ static struct range staged_heard(const struct op *o)
  * as fast. Near, it is faster for SOME bytes, up to LARGE ones at a time:
  * with fewer, the way to memory and back costs more; with more, the lines have
  * left the other's own cache in the meantime. Far or near is not known in a
- * virtual machine, and changes: stores are timed. Among ranks that share a CPU
- * nothing is far.
+ * virtual machine, and changes: stores are timed, but not those of reductions of
+ * many sources, which are mostly loads. Where ranks share CPUs, some others are
+ * near at any rate: what was timed decides alone.
  */
 #define SMALL	(4 << 10)
 #define SOME	(8 << 10)
@@ -80,10 +81,10 @@ static bool past_caches(const struct op *o, size_t bytes)
 {
 	struct vfab_comm *c = o->c;
 
-	if (bytes < SMALL || c->crowded)
+	if (bytes < SMALL)
 		return false;
 	c->stores++;
-	if (bytes >= SOME && o->spread <= LARGE)
+	if (bytes >= SOME && o->spread <= LARGE && !c->crowded)
 		return true;
 	return c->far && c->stores % RETRY;
 }
@@ -276,11 +277,11 @@ void op_reduce(struct op *o, uint32_t own, uint32_t dsts, size_t bytes)
 		r.stream = 0;
 	else if (own < dsts && past_caches(o, bytes))
 		r.stream = own;
-	else if (own < dsts)
+	else if (own < dsts && r.srcs == 2)
 		began = timed(o, bytes);
 	vfabi_reduce(&r, bytes / o->elem);
 	if (began)
-		judge(c, bytes / 64 * (r.srcs + dsts), vfabi_now() - began);
+		judge(c, bytes / 64 * (2 + dsts), vfabi_now() - began);
 }
 
 /*
