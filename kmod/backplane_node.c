@@ -132,7 +132,8 @@ static void vf_bp_lose(struct vf_bp_other *o, enum vf_bp_why why)
 	struct vf_bp_dev *bd = o->bd;
 
 	lockdep_assert_held(&bd->lock);
-	o->ending = o->state == VF_BP_OTHER_LIVE;
+	/* It may be due already: vf_bp_expel() loses another incarnation meanwhile */
+	o->ending |= o->state == VF_BP_OTHER_LIVE;
 	WRITE_ONCE(o->state, VF_BP_OTHER_LOST);
 	o->why = why;
 	vf_bp_publish_follow(bd, o);
