@@ -262,17 +262,35 @@ static void vf_mirror_drop_windows_of(struct vf_mirror_node *n, u32 first)
 	vf_domain_put(dom);
 }
 
-/* What is marked to be gone is: nobody of this kernel reaches it any more. */
+/*
+ * What is marked to be gone is: nobody of this kernel reaches it any more. The same
+ * where its domain is dead, or a window's endpoint has ended: whatever the records
+ * still say, they keep nothing of that, and may be about what comes next.
+ */
 static void vf_mirror_drop(struct vf_mirror_node *n)
 {
 	u32 i;
 
-	for (i = 0; i < VFAB_BP_ENDPOINTS; i++)
-		if (n->ep[i].gone)
+	for (i = 0; i < VFAB_BP_ENDPOINTS; i++) {
+		struct vf_mirror_endpoint *ep = &n->ep[i];
+
+		if (ep->h && READ_ONCE(ep->h->dom->dead)) {
+			ep->gone = true;
+			n->fresh = true;
+		}
+		if (ep->gone)
 			vf_mirror_drop_endpoints_of(n, i);
-	for (i = 0; i < VFAB_BP_WINDOWS; i++)
-		if (n->win[i].gone)
+	}
+	for (i = 0; i < VFAB_BP_WINDOWS; i++) {
+		struct vf_mirror_window *w = &n->win[i];
+
+		if (w->win && !READ_ONCE(w->win->owner)) {
+			w->gone = true;
+			n->fresh = true;
+		}
+		if (w->gone)
 			vf_mirror_drop_windows_of(n, i);
+	}
 }
 
 /*
