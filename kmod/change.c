@@ -462,6 +462,9 @@ void vf_change_commit(struct vf_change *chg)
 		if (h->state == VF_HOLDER_ENDED)
 			vf_holder_drain(h);
 		wake_up_all(&h->wq);
+		/* Who arms a doorbell did so before it was woken, see vf_arm() */
+		if (h->state == VF_HOLDER_ENDED)
+			vf_holder_forget_bell(h);
 		vf_holder_put(h);
 	}
 }

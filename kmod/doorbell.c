@@ -129,6 +129,10 @@ static int vf_wait_once(struct vf_holder *h, struct vfab_wait *a,
 		return -ENODEV;
 	a->loss = smp_load_acquire(&h->loss);	/* see vf_view_loss() */
 	a->count = READ_ONCE(*vf_count(h, a->vector));
+	/* Once it has ended, the page may be another's: vf_holder_forget_bell() */
+	smp_rmb();
+	if (vf_holder_state(h) != VF_HOLDER_ATTACHED)
+		return -ENODEV;
 	if (a->loss != loss)
 		a->reason = VFAB_WAIT_LOSS;
 	else if (a->count != count)

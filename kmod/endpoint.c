@@ -252,6 +252,19 @@ static int vf_holder_prepare(struct vf_holder *h)
 	return h->view_import ? 0 : vf_view_create(h);
 }
 
+/*
+ * Memory of a backplane is nobody's quota's, and all its users share it: doorbell pages
+ * are not kept as long as the file is, of which one may have many. Who still reads them
+ * (vf_wait_once()) may, as the backplane stays mapped, and then sees that it has ended.
+ */
+void vf_holder_forget_bell(struct vf_holder *h)
+{
+	if (!h->bell || !vf_is_placed(h->dom))
+		return;
+	vf_window_put(h->bell);
+	h->bell = NULL;
+}
+
 /* Room for outages to be ridden out; under domain->lock. */
 int vf_holder_ride_out(struct vf_holder *h)
 {
@@ -391,6 +404,8 @@ int vf_holder_attach(struct vf_holder *h, struct vfab_attach *a)
 	ret = vf_holder_state(h) == VF_HOLDER_NEW ? vf_holder_prepare(h) : 0;
 	if (!ret)
 		ret = vf_holder_take(h, &a->rank);
+	if (ret && vf_holder_state(h) == VF_HOLDER_NEW)
+		vf_holder_forget_bell(h);
 	mutex_unlock(&h->file_lock);
 	return ret;
 }

@@ -452,7 +452,7 @@ struct vf_holder {
 	u64 win_bytes;
 	u32 nimports;
 	struct xarray peers;		/* rank -> struct vf_peer */
-	struct vf_window *bell;
+	struct vf_window *bell;		/* NULL on a backplane unless attached */
 	void *bells;			/* @bell's pages; set for good by ATTACH */
 	struct vf_import *view_import;
 	struct vfab_view *view;
@@ -664,6 +664,7 @@ struct vf_holder *vf_holder_attach_remote(struct vf_domain *dom, u32 rank,
 					  struct vf_gate *gate, unsigned long bell);
 void vf_holder_kill(struct vf_change *chg, struct vf_holder *h);
 void vf_holder_drain(struct vf_holder *h);
+void vf_holder_forget_bell(struct vf_holder *h);
 void vf_holder_end(struct vf_holder *h, u32 reason);
 void vf_holders_evict(struct vf_domain *dom, const unsigned long *ranks, int why);
 

@@ -343,18 +343,59 @@ static void test_windows(void)
 	together();
 }
 
+static void take_used(const struct vft_msg *msg, void *arg)
+{
+	*(uint64_t *)arg = vft_u64(msg, VFAB_A_DATA_USED);
+}
+
+/* Bytes of this node's part that are not free. */
+static uint64_t used(void)
+{
+	uint64_t bytes = 0;
+	struct vft_req req;
+
+	vft_req(&req, vft_nl(), VFAB_CMD_BACKPLANE_GET, NLM_F_ACK);
+	vft_put_str(&req, VFAB_A_BACKPLANE, BACKPLANE);
+	vft_call(vft_nl(), &req, take_used, &bytes);
+	return bytes;
+}
+
+/* Files that hold no endpoint, not yet or no more, have nothing of what all share. */
+static void hoard(const struct vft_domain *dom, uint32_t held, uint32_t vacant)
+{
+	uint64_t before = used();
+	unsigned int i, ended = 0, refused = 0;
+	int fd[32];
+
+	for (i = 0; i < 32; i++) {
+		fd[i] = vft_open(dom, 0);
+		if (i % 2)
+			ended += !vft_attach(fd[i], vacant) && !vft_detach(fd[i]);
+		else
+			refused += vft_attach(fd[i], held) == -EBUSY;
+	}
+	CHECK(ended == 16 && refused == 16, "%u files whose endpoint ended, %u that never had one",
+	      ended, refused);
+	CHECK(before && vft_until(LATE_MS, used() <= before),
+	      "have nothing of this node's part: %llu bytes used, %llu before",
+	      (unsigned long long)used(), (unsigned long long)before);
+	for (i = 0; i < 32; i++)
+		close(fd[i]);
+}
+
 static void test_full(void)
 {
-	static const uint8_t place[] = { 0, 1 };
+	static const uint8_t place[] = { 0, 1, 0, 1 };
 	unsigned int i, n = 0, again = 0;
 	uint64_t handle[256];
 	struct vft_domain dom;
 	int fd, ret = 0;
 
-	domain(&dom, "full", 2, place);
+	domain(&dom, "full", 4, place);
 	if (node < 2) {
 		fd = join(&dom, node);
 		NEED(fd >= 0, "attached");
+		hoard(&dom, node, node + 2);
 		while (n < 256 && !(ret = vft_alloc(fd, 4 * VFT_HUGE, 0, VFT_RW, &handle[n])))
 			n++;
 		CHECK(ret == -ENOSPC && n > 1,
