@@ -208,25 +208,50 @@ static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg,
 	return dom;
 }
 
-/* The name and the UUID must be free; called under vf_registry. */
-static int vf_domain_check_unique(struct vf_domain *dom, struct net *net,
-				  struct netlink_ext_ack *extack)
+/* There must be room, and name and UUID be free; called under vf_registry. */
+static int vf_domain_check_new(struct net *net, const char *name, const uuid_t *uuid,
+			       struct netlink_ext_ack *extack)
 {
 	struct vf_domain *other;
 	unsigned long id;
 
+	if (vf_ndomains >= vf_param_max_domains) {
+		NL_SET_ERR_MSG(extack,
+			       "too many domains: delete one, or load the module with a larger max_domains");
+		return -ENOSPC;
+	}
 	xa_for_each(&vf_domains, id, other) {
-		if (uuid_equal(&other->uuid, &dom->uuid)) {
+		if (uuid_equal(&other->uuid, uuid)) {
 			NL_SET_ERR_MSG(extack, "a domain of this UUID exists on this machine");
 			return -EEXIST;
 		}
-		if (dom->name[0] && other->net == net && !strcmp(other->name, dom->name)) {
+		if (name[0] && other->net == net && !strcmp(other->name, name)) {
 			NL_SET_ERR_MSG(extack,
 				       "a domain of this name exists: choose another name or delete it first");
 			return -EEXIST;
 		}
 	}
 	return 0;
+}
+
+/**
+ * vf_domain_refused - would vf_domain_create() fail, whatever the topology?
+ * @net: as for that
+ * @name: the same, not NULL
+ * @uuid: the same, not NULL
+ *
+ * It says so only after it has made the topology, which may take long.
+ *
+ * Return: 0 (it may fail all the same), -EEXIST or -ENOSPC.
+ */
+int vf_domain_refused(struct net *net, const char *name, const uuid_t *uuid)
+{
+	int ret;
+
+	mutex_lock(&vf_registry);
+	ret = vf_domain_check_new(net, name, uuid, NULL);
+	mutex_unlock(&vf_registry);
+	return ret;
 }
 
 /* dom<id> may be somebody's given name: skip such ids. */
@@ -321,13 +346,7 @@ struct vf_domain *vf_domain_create(struct net *net,
 	/* Its device files are there before it is: nobody attaches until then */
 	mutex_lock(&dom->lock);
 	mutex_lock(&vf_registry);
-	if (vf_ndomains >= vf_param_max_domains) {
-		NL_SET_ERR_MSG(extack,
-			       "too many domains: delete one, or load the module with a larger max_domains");
-		ret = -ENOSPC;
-	} else {
-		ret = vf_domain_check_unique(dom, net, extack);
-	}
+	ret = vf_domain_check_new(net, dom->name, &dom->uuid, extack);
 	if (!ret)
 		ret = vf_domain_take_id(dom, net);
 	if (ret)

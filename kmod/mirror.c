@@ -22,14 +22,19 @@
 #include <uapi/linux/vfabric_netlink.h>
 #include "placed.h"
 
-/* Room for the topologies of one node's domains: words, of which each has 8 bytes */
-#define VF_MIRROR_ROOM	(8U << 20)
+/*
+ * What the domains of one node may take here, in bytes; those of all nodes together
+ * may have an eighth of memory, or as much as one.
+ */
+#define VF_MIRROR_ROOM		(64ULL << 20)
+#define VF_MIRROR_DEVICE	4096	/* of this: a partition or a channel, about */
 
 /**
  * struct vf_mirror_domain - one that a node owns
  * @head:	of the record that was followed: seq, state, generation, changes
  * @generation:	of the record
- * @words:	of VF_MIRROR_ROOM
+ * @topo:	bytes that its topology takes
+ * @bytes:	of VF_MIRROR_ROOM: these, and its partitions and channels
  * @dom:	its mirror; NULL: there is none
  * @waiting:	to be tried again
  * @told:	why there is none is in the log
@@ -37,7 +42,8 @@
 struct vf_mirror_domain {
 	u64 head[3];
 	u64 generation;
-	u32 words;
+	u64 topo;
+	u64 bytes;
 	struct vf_domain *dom;
 	bool waiting;
 	bool told;
@@ -66,11 +72,13 @@ struct vf_mirror_window {
 /**
  * struct vf_mirror_node - what was read of a node
  * @fresh:	some record waits for a domain or an endpoint to appear
+ * @bytes:	that its domains take
  * @rec:	room to read into
  */
 struct vf_mirror_node {
 	u32 node;
 	bool fresh;
+	u64 bytes;
 	struct vfab_bp_domain rec;
 	struct vf_mirror_domain dom[VFAB_BP_DOMAINS];
 	struct vf_mirror_endpoint ep[VFAB_BP_ENDPOINTS];
@@ -388,46 +396,82 @@ static const __le32 *vf_mirror_seq(struct vf_mirror *m, struct vf_mirror_node *n
 	return &vf_bp_slot(vf_backplane_bp(m->bd), n->node)->domain[index].seq;
 }
 
-static void vf_mirror_remove(struct vf_mirror_domain *d)
+static void vf_mirror_set_bytes(struct vf_mirror *m, struct vf_mirror_node *n,
+				struct vf_mirror_domain *d, u64 bytes)
 {
-	if (!d->dom)
-		return;
-	vf_domain_delete(d->dom, true);
-	vf_domain_put(d->dom);
-	d->dom = NULL;
-	d->words = 0;
+	n->bytes += bytes - d->bytes;
+	m->bytes += bytes - d->bytes;
+	d->bytes = bytes;
 }
 
-/* Tables of all routers, and at most two arrays of pairs; @words: so many */
-static bool vf_mirror_room(const struct vf_mirror_node *n, u32 *words)
+static void vf_mirror_remove(struct vf_mirror *m, struct vf_mirror_node *n,
+			     struct vf_mirror_domain *d)
 {
-	u32 world = le32_to_cpu(n->rec.world), switches = le32_to_cpu(n->rec.switches);
-	u32 i, left = VF_MIRROR_ROOM;
+	if (d->dom) {
+		vf_domain_delete(d->dom, true);
+		vf_domain_put(d->dom);
+	}
+	d->dom = NULL;
+	vf_mirror_set_bytes(m, n, d, 0);
+}
 
-	for (i = 0; i < VFAB_BP_DOMAINS; i++)
-		left -= n->dom[i].words;
-	*words = world * (switches + 3 * world);
-	return *words <= left;
+/* Is there room for what the record that was read asks for? Then it is taken. */
+static bool vf_mirror_room(struct vf_mirror *m, struct vf_mirror_node *n,
+			   struct vf_mirror_domain *d)
+{
+	u64 most = max_t(u64, VF_MIRROR_ROOM, (u64)totalram_pages() << PAGE_SHIFT >> 3);
+	const struct vfab_bp_blob *b = n->rec.blob;
+	u64 devices = le64_to_cpu(b[VFAB_BP_BLOB_PARTITIONS].bytes) /
+		      sizeof(struct vfab_bp_partition) +
+		      le64_to_cpu(b[VFAB_BP_BLOB_CHANNELS].bytes) /
+		      sizeof(struct vfab_bp_channel);
+	u64 bytes = d->topo + devices * VF_MIRROR_DEVICE;
+
+	if (n->bytes - d->bytes + bytes > VF_MIRROR_ROOM || m->bytes - d->bytes + bytes > most)
+		return false;
+	vf_mirror_set_bytes(m, n, d, bytes);
+	return true;
+}
+
+/* All that can be told beforehand is, as a topology may take long to make. */
+static int vf_mirror_refused(struct vf_mirror *m, struct vf_mirror_node *n,
+			     struct vf_mirror_domain *d, const struct vf_domain_config *cfg)
+{
+	int ret = vf_domain_refused(&init_net, cfg->name, cfg->uuid);
+
+	if (!ret)
+		ret = vf_mirror_topo_bytes(&cfg->topo, &d->topo);
+	if (!ret && !vf_mirror_room(m, n, d))
+		ret = -ENOSPC;
+	return ret;
 }
 
 static struct vf_domain *vf_mirror_make(struct vf_mirror *m, struct vf_mirror_node *n, u32 index)
 {
+	struct vf_mirror_domain *d = &n->dom[index];
+	struct vf_domain *dom = ERR_PTR(-ENOMEM);
 	struct vf_domain_config cfg;
-	struct vf_domain *dom;
 	uuid_t uuid;
 	int ret;
 
 	ret = vf_mirror_config(m->bd, &n->rec, &cfg, &uuid);
 	if (ret)
 		return ERR_PTR(ret);
+	ret = vf_mirror_refused(m, n, d, &cfg);
+	if (ret) {
+		dom = ERR_PTR(ret);
+		goto free;
+	}
 	cfg.placed = vf_placed_new(m, n->node, n->rec.place, cfg.topo.world);
 	if (cfg.placed) {
 		cfg.placed->index = index;
 		cfg.placed->generation = le64_to_cpu(n->rec.generation);
 		dom = vf_domain_create(&init_net, &cfg, NULL);
-	} else {
-		dom = ERR_PTR(-ENOMEM);
 	}
+	/* Links that are wrong are so for good: not to be tried again */
+	if (dom == ERR_PTR(-EINVAL))
+		dom = ERR_PTR(-EBADMSG);
+free:
 	kvfree(cfg.topo.links);
 	return dom;
 }
@@ -454,16 +498,14 @@ static int vf_mirror_create(struct vf_mirror *m, struct vf_mirror_node *n, u32 i
 	struct vf_notice notice = VF_NOTICE(VFAB_OBJ_DOMAIN, VFAB_ACT_CREATED, VFAB_WHY_CREATE);
 	struct vf_mirror_domain *d = &n->dom[index];
 	struct vf_domain *dom;
-	u32 words;
 	int ret;
 
-	if (!vf_mirror_room(n, &words))
-		return -ENOSPC;
 	dom = vf_mirror_make(m, n, index);
-	if (IS_ERR(dom))
+	if (IS_ERR(dom)) {
+		vf_mirror_remove(m, n, d);
 		return PTR_ERR(dom);
+	}
 	d->dom = dom;
-	d->words = words;
 	d->generation = le64_to_cpu(n->rec.generation);
 	dom->part_mode = le32_to_cpu(n->rec.partitions);
 	/* It has no partition yet, and so no device file */
@@ -471,7 +513,7 @@ static int vf_mirror_create(struct vf_mirror *m, struct vf_mirror_node *n, u32 i
 	if (!ret)
 		ret = vf_mirror_apply(m->bd, &n->rec, vf_mirror_seq(m, n, index), dom);
 	if (ret) {
-		vf_mirror_remove(d);
+		vf_mirror_remove(m, n, d);
 		return ret;
 	}
 	mutex_lock(&dom->lock);
@@ -479,6 +521,15 @@ static int vf_mirror_create(struct vf_mirror *m, struct vf_mirror_node *n, u32 i
 		vf_notify(dom, &notice);
 	mutex_unlock(&dom->lock);
 	return 0;
+}
+
+static int vf_mirror_change(struct vf_mirror *m, struct vf_mirror_node *n, u32 index)
+{
+	struct vf_mirror_domain *d = &n->dom[index];
+
+	if (!vf_mirror_room(m, n, d))
+		return -ENOSPC;
+	return vf_mirror_apply(m->bd, &n->rec, vf_mirror_seq(m, n, index), d->dom);
 }
 
 /* One record of a domain. Return: whether it is to be read again. */
@@ -494,21 +545,20 @@ static bool vf_mirror_follow_domain(struct vf_mirror *m, struct vf_mirror_node *
 	if (ret == -EAGAIN)
 		return true;
 	if (ret || (d->dom && d->generation != le64_to_cpu(n->rec.generation))) {
-		vf_mirror_remove(d);
+		vf_mirror_remove(m, n, d);
 		d->told = false;
 	}
 	d->waiting = false;
 	if (!ret) {
-		ret = d->dom ? vf_mirror_apply(m->bd, &n->rec, seq, d->dom) :
-			       vf_mirror_create(m, n, index);
+		ret = d->dom ? vf_mirror_change(m, n, index) : vf_mirror_create(m, n, index);
 		if (ret == -EAGAIN || (ret == -ENOMEM && d->dom))
 			return true;
 		if (ret)
 			vf_mirror_complain(m, n, d, ret);
-		if (ret == -EBADMSG)
-			vf_mirror_remove(d);
-		else if (ret)
-			d->waiting = true;
+		/* Not one that lacks what its owner has taken from others */
+		if (ret)
+			vf_mirror_remove(m, n, d);
+		d->waiting = ret && ret != -EBADMSG;
 	}
 	memcpy(d->head, &n->rec, sizeof(d->head));
 	return false;
@@ -603,7 +653,7 @@ static void vf_mirror_forget(struct vf_mirror *m, u32 node)
 		n->win[i].gone = n->win[i].win;
 	vf_mirror_drop(n);
 	for (i = 0; i < VFAB_BP_DOMAINS; i++)
-		vf_mirror_remove(&n->dom[i]);
+		vf_mirror_remove(m, n, &n->dom[i]);
 	m->node[node] = NULL;
 	kvfree(n);
 }

@@ -411,6 +411,47 @@ static int vf_mirror_links(struct vf_bp_dev *bd, const struct vfab_bp_domain *re
 	return 0;
 }
 
+/* The vertex of a link's end, as vf_topo_create() numbers them; or none that there is */
+static u32 vf_mirror_vertex(const struct vf_topo_config *t, u16 node)
+{
+	return node & VFAB_SPEC_SWITCH ? t->world + (node & ~VFAB_SPEC_SWITCH) : node;
+}
+
+/**
+ * vf_mirror_topo_bytes - how much memory does a topology take?
+ * @t: with links, which may be wrong
+ * @bytes: the outcome, about: what there are many of; pairs as if no two endpoints
+ *	had the same neighbours
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vf_mirror_topo_bytes(const struct vf_topo_config *t, u64 *bytes)
+{
+	u64 vertices = t->world + t->switches, ports = 0, i, k;
+	u64 routers = t->switches + (t->forwards ? t->world : 0);
+	u16 *radix = kvcalloc(vertices, sizeof(*radix), GFP_KERNEL_ACCOUNT);
+
+	if (!radix)
+		return -ENOMEM;
+	for (i = 0; i < t->nlinks; i++)
+		for (k = 0; k < 2; k++) {
+			u32 v = vf_mirror_vertex(t, t->links[i].node[k]);
+
+			if (v < vertices)
+				radix[v] = max_t(u32, radix[v], 1 +
+						 min_t(u32, t->links[i].port[k], VF_MAX_RADIX - 1));
+		}
+	for (i = 0; i < vertices; i++)
+		ports += radix[i];
+	kvfree(radix);
+	*bytes = routers * t->world * (sizeof(u64) + sizeof(u16) + sizeof(u8)) +
+		 2ULL * t->world * t->world * sizeof(u64) +
+		 ports * (sizeof(struct vf_port) + sizeof(struct vf_port_counts) +
+			  sizeof(struct vf_port_moved)) +
+		 (u64)t->nlinks * sizeof(struct vf_link);
+	return 0;
+}
+
 /**
  * vf_mirror_config - what a record says of a domain, in this kernel's words
  * @bd: the backplane

@@ -73,6 +73,7 @@ struct vf_placed {
  * @domains:	VFAB_BP_DOMAIN_ID() -> struct vf_domain, that are owned here or
  *		mirrored; they are erased before they can be freed
  * @node:	what was read of each; NULL: nothing yet
+ * @bytes:	that mirrors take
  * @retry:	what could not be done yet
  */
 struct vf_mirror {
@@ -83,6 +84,7 @@ struct vf_mirror {
 	bool ended;
 	struct xarray domains;
 	struct vf_mirror_node *node[VFAB_BP_MAX_NODES];
+	u64 bytes;
 	struct delayed_work retry;
 };
 
@@ -98,6 +100,7 @@ size_t vf_placed_blob_bytes(const struct vf_topo *t, u32 blob);
 void vf_mirror_put(struct vf_mirror *m);
 int vf_mirror_config(struct vf_bp_dev *bd, const struct vfab_bp_domain *rec,
 		     struct vf_domain_config *cfg, uuid_t *uuid);
+int vf_mirror_topo_bytes(const struct vf_topo_config *t, u64 *bytes);
 int vf_mirror_apply(struct vf_bp_dev *bd, const struct vfab_bp_domain *rec,
 		    const __le32 *seq, struct vf_domain *dom);
 

@@ -545,6 +545,7 @@ void vf_domain_exit(void);
 struct vf_domain *vf_domain_create(struct net *net,
 				   const struct vf_domain_config *cfg,
 				   struct netlink_ext_ack *extack);
+int vf_domain_refused(struct net *net, const char *name, const uuid_t *uuid);
 int vf_domain_delete(struct vf_domain *dom, bool force);
 struct vf_domain *vf_domain_get_id(u32 id);
 struct vf_domain *vf_domain_get_name(struct net *net, const char *name);
