@@ -110,7 +110,7 @@ static int vf_bp_request_irqs(struct vf_bp_dev *bd)
 		struct vf_bp_irq *irq = &bd->irq[i];
 
 		irq->bd = bd;
-		irq->budget.share = VF_BP_SHARE;
+		irq->budget = (struct vf_bp_budget){ VF_BP_SHARE, VF_BP_MOST_MS };
 		irq->line = pci_irq_vector(bd->pdev, i);
 		INIT_DELAYED_WORK(&irq->on, vf_bp_irq_on);
 		ret = request_irq(irq->line, vf_bp_irq, 0, "vfabric", irq);

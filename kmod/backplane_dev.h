@@ -44,12 +44,14 @@
 #define VF_BP_SHARE		8	/* 1/8: each interrupt, look, following each node */
 #define VF_BP_RINGS_SHARE	2	/* 1/2: doorbells */
 #define VF_BP_BURST_NS		(5 * NSEC_PER_MSEC)
+#define VF_BP_MOST_MS		1000U	/* longest pause; following: half the timeout, too */
 #define VF_BP_IRQ_NS		5000	/* an interrupt is taken to cost so much */
 #define VF_BP_RING_NS		2000	/* a doorbell: somebody wakes */
 #define VF_BP_RINGS_NS		500000	/* all wake */
 
 struct vf_bp_budget {
 	u32 share;
+	u32 most_ms;			/* longest pause */
 	u64 level;			/* spent and not yet earned, ns */
 	u64 at;
 };

@@ -20,19 +20,21 @@
  * @b:	what it is paid of
  * @ns:	what it cost
  *
- * A bucket that one @b->share-th of the time flows out of.
+ * A bucket that one @b->share-th of the time flows out of. What would take longer
+ * than @b->most_ms to flow out is forgotten: that much at once is paid for in full.
  *
  * Return: for how many jiffies it is not to be done again; 0: it may.
  */
 unsigned long vf_bp_spend(struct vf_bp_budget *b, u64 ns)
 {
 	u64 now = ktime_get_ns(), earned = (now - b->at) / b->share;
+	u64 most = VF_BP_BURST_NS + (u64)b->most_ms * NSEC_PER_MSEC / b->share;
 
-	b->level = (b->level > earned ? b->level - earned : 0) + ns;
+	b->level = min((b->level > earned ? b->level - earned : 0) + ns, most);
 	b->at = now;
 	if (b->level <= VF_BP_BURST_NS)
 		return 0;
-	return min_t(u64, nsecs_to_jiffies((b->level - VF_BP_BURST_NS) * b->share) + 1, HZ);
+	return nsecs_to_jiffies((b->level - VF_BP_BURST_NS) * b->share) + 1;
 }
 
 /* The CPU time of this task, between two calls */
@@ -838,8 +840,8 @@ void vf_bp_node_init(struct vf_bp_dev *bd)
 {
 	u32 i;
 
-	bd->look_budget.share = VF_BP_SHARE;
-	bd->rings_budget.share = VF_BP_RINGS_SHARE;
+	bd->look_budget = (struct vf_bp_budget){ VF_BP_SHARE, VF_BP_MOST_MS };
+	bd->rings_budget = (struct vf_bp_budget){ VF_BP_RINGS_SHARE, VF_BP_MOST_MS };
 	INIT_DELAYED_WORK(&bd->tick, vf_bp_tick);
 	INIT_DELAYED_WORK(&bd->look, vf_bp_look);
 	INIT_DELAYED_WORK(&bd->rings, vf_bp_rings);
@@ -848,7 +850,10 @@ void vf_bp_node_init(struct vf_bp_dev *bd)
 	for (i = 0; i < VFAB_BP_MAX_NODES; i++) {
 		bd->other[i].bd = bd;
 		bd->other[i].node = i;
-		bd->other[i].budget.share = VF_BP_SHARE;
+		/* Whoever waits for a change to be followed does so for its timeout */
+		bd->other[i].budget = (struct vf_bp_budget){
+			VF_BP_SHARE, max(bd->timeout_ms / 2, VF_BP_MOST_MS)
+		};
 		INIT_DELAYED_WORK(&bd->other[i].work, vf_bp_other_work);
 	}
 }

@@ -29,6 +29,13 @@
 #define VF_MIRROR_ROOM		(64ULL << 20)
 #define VF_MIRROR_DEVICE	4096	/* of this: a partition or a channel, about */
 
+/*
+ * So long domains are made one after the other; the rest waits for vf_mirror_retry(),
+ * of whose time this is the share that it may work.
+ */
+#define VF_MIRROR_TURN		(HZ / 10)
+#define VF_MIRROR_SHARE		8
+
 /**
  * struct vf_mirror_domain - one that a node owns
  * @head:	of the record that was followed: seq, state, generation, changes
@@ -118,7 +125,8 @@ struct vf_mirror *vf_mirror_get(struct vf_bp_dev *bd)
 void vf_mirror_again(struct vf_mirror *m)
 {
 	kref_get(&m->ref);
-	if (READ_ONCE(m->ended) || !queue_delayed_work(vf_wq, &m->retry, HZ))
+	if (READ_ONCE(m->ended) ||
+	    !queue_delayed_work(vf_wq, &m->retry, HZ + READ_ONCE(m->pause)))
 		vf_mirror_put(m);
 }
 
@@ -541,6 +549,11 @@ static bool vf_mirror_follow_domain(struct vf_mirror *m, struct vf_mirror_node *
 
 	if (!d->waiting && vf_mirror_same(seq, d->head, sizeof(d->head)))
 		return false;
+	/* Nobody here has anything of it yet: nothing that its owner would wait for */
+	if (!d->dom && time_after(jiffies, m->until)) {
+		d->waiting = true;
+		return false;
+	}
 	ret = vf_bp_read_domain(vf_backplane_bp(m->bd), n->node, index, &n->rec);
 	if (ret == -EAGAIN)
 		return true;
@@ -569,6 +582,7 @@ static bool vf_mirror_domains(struct vf_mirror *m, struct vf_mirror_node *n)
 	bool again = false, waiting = false;
 	u32 i;
 
+	m->until = jiffies + VF_MIRROR_TURN;
 	for (i = 0; i < VFAB_BP_DOMAINS; i++) {
 		again |= vf_mirror_follow_domain(m, n, i);
 		waiting |= n->dom[i].waiting;
@@ -585,15 +599,17 @@ static bool vf_mirror_domains(struct vf_mirror *m, struct vf_mirror_node *n)
 static void vf_mirror_retry(struct work_struct *work)
 {
 	struct vf_mirror *m = container_of(to_delayed_work(work), struct vf_mirror, retry);
+	unsigned long id, start = jiffies;
 	struct vf_domain *dom;
-	unsigned long id;
 	u32 i;
 
-	mutex_lock(&m->lock);
-	for (i = 0; i < VFAB_BP_MAX_NODES && !m->ended; i++)
-		if (m->node[i])
+	for (i = 0; i < VFAB_BP_MAX_NODES; i++) {
+		mutex_lock(&m->lock);
+		if (!m->ended && m->node[i])
 			vf_mirror_domains(m, m->node[i]);
-	mutex_unlock(&m->lock);
+		mutex_unlock(&m->lock);
+	}
+	WRITE_ONCE(m->pause, (jiffies - start) * VF_MIRROR_SHARE);
 	/* What a killed process left unpublished; may wait for others */
 	xa_for_each(&m->domains, id, dom) {
 		dom = vf_mirror_find(m, id >> 8, id & 0xff);

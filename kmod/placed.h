@@ -74,7 +74,9 @@ struct vf_placed {
  *		mirrored; they are erased before they can be freed
  * @node:	what was read of each; NULL: nothing yet
  * @bytes:	that mirrors take
+ * @until:	jiffies: no more domains are made in this turn
  * @retry:	what could not be done yet
+ * @pause:	jiffies: so much later than usual, as it took its time
  */
 struct vf_mirror {
 	struct kref ref;
@@ -85,7 +87,9 @@ struct vf_mirror {
 	struct xarray domains;
 	struct vf_mirror_node *node[VFAB_BP_MAX_NODES];
 	u64 bytes;
+	unsigned long until;
 	struct delayed_work retry;
+	unsigned long pause;
 };
 
 struct vf_placed *vf_placed_new(struct vf_mirror *m, u32 owner, const u8 *place, u32 world);
