@@ -39,38 +39,23 @@ void vf_topo_add_egress(struct vf_topo *t, u32 router, u32 dest, u32 number)
 		t->mask[i] |= 1ULL << (number - t->base[i]);
 }
 
-/* Ports of each vertex that lead to routers, so that a search looks at no more. */
+/* A search outwards from an endpoint */
 struct vf_reach {
-	u32 *first;		/* per vertex, and one more */
-	u32 *port;
 	u32 *queue;		/* vertices */
 	u16 *dist;		/* per vertex, 0xffff: not reached */
 };
 
 static int vf_reach_init(const struct vf_topo *t, struct vf_reach *r)
 {
-	u32 v, p, n = 0, vertices = t->world + t->switches;
+	u32 vertices = t->world + t->switches;
 
-	r->first = kvcalloc(vertices + 1, sizeof(u32), GFP_KERNEL_ACCOUNT);
-	r->port = kvcalloc(t->nports + 1, sizeof(u32), GFP_KERNEL_ACCOUNT);
 	r->queue = kvcalloc(vertices, sizeof(u32), GFP_KERNEL_ACCOUNT);
 	r->dist = kvcalloc(vertices, sizeof(u16), GFP_KERNEL_ACCOUNT);
-	if (!r->first || !r->port || !r->queue || !r->dist)
-		return -ENOMEM;
-	for (v = 0; v < vertices; v++) {
-		for (p = t->first[v]; p < t->first[v + 1]; p++)
-			if (t->port[p].peer != VF_NONE &&
-			    vf_topo_is_router(t, t->port[t->port[p].peer].vertex))
-				r->port[n++] = p;
-		r->first[v + 1] = n;
-	}
-	return 0;
+	return r->queue && r->dist ? 0 : -ENOMEM;
 }
 
 static void vf_reach_free(struct vf_reach *r)
 {
-	kvfree(r->first);
-	kvfree(r->port);
 	kvfree(r->queue);
 	kvfree(r->dist);
 }
@@ -85,8 +70,8 @@ static void vf_min_hop(struct vf_topo *t, struct vf_reach *r, u32 dest)
 	r->queue[tail++] = dest;
 	while (head < tail) {
 		v = r->queue[head++];
-		for (i = r->first[v]; i < r->first[v + 1]; i++) {
-			q = t->port[r->port[i]].peer;
+		for (i = t->way_first[v]; i < t->way_first[v + 1]; i++) {
+			q = t->port[t->way[i]].peer;
 			w = t->port[q].vertex;
 			if (r->dist[w] == 0xffff) {
 				r->dist[w] = r->dist[v] + 1;
@@ -195,29 +180,29 @@ static int vf_router_gets_on(const struct vf_topo *t, const u64 *good, u32 route
 /*
  * The routers from which @dest is reached: the smallest set that holds each
  * router with a way to @dest or into the set, so loops lead nowhere; via is into
- * the set as it was, so following it does not loop. In turns from both ends of
- * the list, as routers are mostly numbered along the ways.
+ * the set as it was, so following it does not loop. From @dest outwards, so that
+ * each port is looked at once, whatever tables and numbers are.
  */
 static void vf_compile_good(struct vf_topo *t, u32 dest, u64 *good)
 {
-	u32 i, r, turn = 0;
-	bool more = true;
-	int via;
+	u32 *queue = t->flow.list[0], head = 0, tail = 0, v = dest, i, q, r;
 
 	memset(good, 0, t->words * sizeof(u64));
-	for (; more; turn++) {
-		more = false;
-		for (i = 0; i < t->routers; i++) {
-			r = turn & 1 ? t->routers - 1 - i : i;
-			if (vf_is_good(good, r) || !t->mask[vf_entry(t, r, dest)])
+	for (;;) {
+		for (i = t->way_first[v]; i < t->way_first[v + 1]; i++) {
+			q = t->port[t->way[i]].peer;
+			r = vf_topo_router(t, t->port[q].vertex);
+			if (vf_is_good(good, r) || !vf_entry_has(t, r, dest, q) ||
+			    !vf_link_carries(t, t->port[q].link))
 				continue;
-			via = vf_router_gets_on(t, good, r, dest);
-			if (via < 0)
-				continue;
-			t->via[vf_entry(t, r, dest)] = via;
+			/* By this one, or by a port before it */
+			t->via[vf_entry(t, r, dest)] = vf_router_gets_on(t, good, r, dest);
 			good[r / 64] |= 1ULL << r % 64;
-			more = true;
+			queue[tail++] = r;
 		}
+		if (head == tail)
+			return;
+		v = vf_router_vertex(t, queue[head++]);
 	}
 }
 

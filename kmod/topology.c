@@ -150,12 +150,27 @@ static void vf_topo_group(struct vf_topo *t)
 	}
 }
 
+static void vf_topo_ways(struct vf_topo *t)
+{
+	u32 v, p, n = 0;
+
+	for (v = 0; v < t->world + t->switches; v++) {
+		for (p = t->first[v]; p < t->first[v + 1]; p++)
+			if (t->port[p].peer != VF_NONE &&
+			    vf_topo_is_router(t, t->port[t->port[p].peer].vertex))
+				t->way[n++] = p;
+		t->way_first[v + 1] = n;
+	}
+}
+
 void vf_topo_destroy(struct vf_topo *t)
 {
 	u32 i;
 
 	kvfree(t->first);
 	kvfree(t->port);
+	kvfree(t->way_first);
+	kvfree(t->way);
 	kvfree(t->link);
 	kvfree(t->sw_up);
 	kvfree(t->group);
@@ -209,16 +224,20 @@ static int vf_topo_build(struct vf_topo *t, const struct vf_topo_config *cfg,
 	if (*why)
 		return -EINVAL;
 	t->port = vf_topo_array(t->nports, sizeof(*t->port));
+	t->way_first = vf_topo_array(t->world + t->switches + 1, sizeof(*t->way_first));
+	t->way = vf_topo_array(2 * t->nlinks, sizeof(*t->way));
 	t->link = vf_topo_array(t->nlinks, sizeof(*t->link));
 	t->sw_up = vf_topo_array(t->switches, sizeof(*t->sw_up));
 	t->group = vf_topo_array(t->world, sizeof(*t->group));
 	t->sample = vf_topo_array(t->world, sizeof(*t->sample));
-	if (!t->port || !t->link || !t->sw_up || !t->group || !t->sample)
+	if (!t->port || !t->way_first || !t->way || !t->link || !t->sw_up || !t->group ||
+	    !t->sample)
 		return -ENOMEM;
 	*why = vf_topo_join(t, cfg);
 	if (*why)
 		return -EINVAL;
 	memset(t->sw_up, 1, t->switches);
+	vf_topo_ways(t);
 	vf_topo_group(t);
 
 	t->routers = t->switches + (t->forwards ? t->world : 0);

@@ -140,6 +140,8 @@ struct vf_flow {
  * @routers:	vertices that have a table: the switches, and the endpoints if
  *		@forwards. Router r is switch r, or rank r - switches.
  * @first:	per vertex, its first port; one more at the end
+ * @way:	ports that lead to routers, so that a search looks at no more; per vertex
+ *		from @way_first on
  * @mask:	[router * world + dest]: bit i: port base + i is in the set
  * @good:	[dest * words + router / 64]: the router leads to dest
  * @via:	[router * world + dest], where it does: a bit of mask; who follows
@@ -165,6 +167,8 @@ struct vf_topo {
 	u32 degraded;		/* links that are not as built */
 	u32 *first;
 	struct vf_port *port;
+	u32 *way_first;
+	u32 *way;
 	struct vf_link *link;
 	u8 *sw_up;
 	u16 *group;		/* per rank */
