@@ -130,6 +130,7 @@ struct vf_bp_table {
  * @open:	records and memory are handed out
  * @ready:	nobody has memory of an earlier incarnation mapped any more
  * @fences:	how often it was expelled
+ * @expelled:	how many others it has expelled
  */
 struct vf_bp_dev {
 	struct kref ref;
@@ -158,6 +159,7 @@ struct vf_bp_dev {
 	u64 ticked;			/* ns */
 	u64 ran_ms;			/* how long it has been active, pauses left out */
 	u32 fences;
+	u32 expelled;
 	u32 seq;			/* of the node's record */
 	u64 daemon_beat;
 	u64 daemon_age_ms;

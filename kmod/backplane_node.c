@@ -138,6 +138,8 @@ static void vf_bp_lose(struct vf_bp_other *o, enum vf_bp_why why)
 	o->ending |= o->state == VF_BP_OTHER_LIVE;
 	WRITE_ONCE(o->state, VF_BP_OTHER_LOST);
 	o->why = why;
+	if (why == VF_BP_WHY_SILENT || why == VF_BP_WHY_BEHIND)
+		WRITE_ONCE(bd->expelled, bd->expelled + 1);
 	vf_bp_publish_follow(bd, o);
 	vf_bp_interrupt(bd, o->node, VFAB_BP_VECTOR_CHANGE);
 	mod_delayed_work(bd->queue, &o->work, 0);
@@ -657,12 +659,12 @@ static int vf_bp_expel(struct vf_bp_dev *bd, u64 change)
 {
 	struct vf_bp_other *o;
 	struct vfab_bp_node n;
-	int count = 0;
+	int ret = 0;
 	u32 i;
 
 	mutex_lock(&bd->lock);
 	if (bd->state == VFAB_BP_NODE_ACTIVE && vf_bp_fences(bd))
-		count = -ENODEV;
+		ret = -ENODEV;
 	for (i = 0; i < bd->bp.nodes && bd->state == VFAB_BP_NODE_ACTIVE; i++) {
 		o = &bd->other[i];
 		if (!vf_bp_owes(bd, i, change))
@@ -670,10 +672,9 @@ static int vf_bp_expel(struct vf_bp_dev *bd, u64 change)
 		if (o->state != VF_BP_OTHER_LIVE && !vf_bp_read_node(&bd->bp, i, &n))
 			o->incarnation = le64_to_cpu(n.incarnation);
 		vf_bp_lose(o, VF_BP_WHY_BEHIND);
-		count++;
 	}
 	mutex_unlock(&bd->lock);
-	return count;
+	return ret;
 }
 
 /**
@@ -681,22 +682,26 @@ static int vf_bp_expel(struct vf_bp_dev *bd, u64 change)
  * @bd: the backplane; no domain->lock is held
  * @change: from vf_backplane_changed()
  *
- * Whoever has not within this node's timeout is expelled, in this call or,
- * where it had no beat either, before.
+ * Whoever has not within this node's timeout is expelled, by this call, by another
+ * one that waits, or, where it has no beat either, by vf_bp_tick().
  *
- * Return: how many were expelled for it; -ENODEV: this node is fenced or has left,
+ * Return: how many were expelled meanwhile; -ENODEV: this node is fenced or has left,
  * -EINTR: killed meanwhile.
  */
 int vf_backplane_followed(struct vf_bp_dev *bd, u64 change)
 {
 	u64 incarnation = READ_ONCE(bd->incarnation), since = READ_ONCE(bd->ran_ms);
+	u32 before = READ_ONCE(bd->expelled);
+	int ret = 0;
 
 	if (wait_event_killable(bd->wq, vf_bp_followed(bd, incarnation, change) ||
 				vf_bp_waited(bd, since)))
 		return -EINTR;
 	if (!vf_bp_is_still(bd, incarnation) || change > READ_ONCE(bd->change))
 		return -ENODEV;
-	return vf_bp_waited(bd, since) ? vf_bp_expel(bd, change) : 0;
+	if (vf_bp_waited(bd, since))
+		ret = vf_bp_expel(bd, change);
+	return ret ?: READ_ONCE(bd->expelled) - before;
 }
 
 /* --- Beginning and end ---------------------------------------------------------------- */

@@ -198,14 +198,20 @@ void vf_nl_unlock(struct vf_domain *dom)
 	vf_domain_put(dom);
 }
 
-/* The same where it may have been changed: what was lost is lost on all nodes. */
-void vf_nl_done(struct genl_info *info, struct vf_domain *dom)
+/* @nodes: how many were expelled, as vf_domain_unlock() says. */
+void vf_nl_expelled(struct genl_info *info, int nodes)
 {
 	static const char expelled[] =
 		"done; a node did not follow in time, and was expelled: see vfabctl backplane show";
 
-	if (vf_domain_unlock(dom) > 0 && info->extack && !info->extack->_msg)
+	if (nodes > 0 && info->extack && !info->extack->_msg)
 		info->extack->_msg = expelled;
+}
+
+/* The same where it may have been changed: what was lost is lost on all nodes. */
+void vf_nl_done(struct genl_info *info, struct vf_domain *dom)
+{
+	vf_nl_expelled(info, vf_domain_unlock(dom));
 	vf_domain_put(dom);
 }
 

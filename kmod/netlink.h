@@ -56,6 +56,7 @@ int vf_nl_get_access(struct sk_buff *skb, struct genl_info *info, bool restricte
 struct vf_domain *vf_nl_read(struct genl_info *info);
 struct vf_domain *vf_nl_write(struct sk_buff *skb, struct genl_info *info);
 void vf_nl_unlock(struct vf_domain *dom);
+void vf_nl_expelled(struct genl_info *info, int nodes);
 void vf_nl_done(struct genl_info *info, struct vf_domain *dom);
 int vf_nl_index(struct genl_info *info, int attr, u32 limit, const char *need,
 		const char *range, u32 *value);

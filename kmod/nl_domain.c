@@ -293,7 +293,7 @@ int vfabric_nl_domain_delete_doit(struct sk_buff *skb, struct genl_info *info)
 	mutex_unlock(&dom->lock);
 	ret = vf_domain_delete(dom, info->attrs[VFAB_A_FORCE]);
 	if (!ret && vf_is_placed(dom))
-		vf_placed_settle(dom);
+		vf_nl_expelled(info, vf_placed_settle(dom));
 	vf_domain_put(dom);
 	if (ret == -EBUSY)
 		return vf_nl_refuse(info, VFAB_A_DOMAIN, ret,

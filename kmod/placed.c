@@ -91,7 +91,8 @@ int vf_placed_unlock(struct vf_domain *dom)
 	vf_placed_announce(dom);
 	change = p->change;
 	mutex_unlock(&dom->lock);
-	return wait && ret != -EINTR ? vf_placed_wait(p, change) : ret;
+	/* Who was expelled in one of the waits is told of */
+	return wait && ret != -EINTR ? vf_placed_wait(p, change) ?: ret : ret;
 }
 
 /* The same for those who follow another node, and must not wait for any. */
@@ -104,10 +105,12 @@ void vf_placed_unlock_nowait(struct vf_domain *dom)
 /**
  * vf_placed_settle - wait until the other nodes have followed what was lost
  * @dom: placed, not under its lock
+ *
+ * Return: as vf_domain_unlock().
  */
-void vf_placed_settle(struct vf_domain *dom)
+int vf_placed_settle(struct vf_domain *dom)
 {
-	vf_placed_wait(dom->placed, READ_ONCE(dom->placed->change));
+	return vf_placed_wait(dom->placed, READ_ONCE(dom->placed->change));
 }
 
 /* The owner has more to publish; it does when the lock is dropped. */

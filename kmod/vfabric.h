@@ -568,7 +568,7 @@ int vf_placed_begin(struct vf_domain *dom, struct netlink_ext_ack *extack);
 void vf_placed_end(struct vf_domain *dom);
 void vf_placed_destroy(struct vf_placed *p);
 int vf_placed_unlock(struct vf_domain *dom);
-void vf_placed_settle(struct vf_domain *dom);
+int vf_placed_settle(struct vf_domain *dom);
 void vf_placed_reshaped(struct vf_domain *dom);
 bool vf_placed_here(const struct vf_domain *dom, u32 rank);
 u32 vf_placed_node(const struct vf_domain *dom, u32 rank);
