@@ -397,7 +397,8 @@ static int vf_bp_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	u16 command;
 	int ret;
 
-	if (pdev->revision < 1)
+	/* Offsets of windows are multiples of 4096; less than a page cannot be mapped alone */
+	if (pdev->revision < 1 || PAGE_SIZE != 4096)
 		return -ENODEV;
 	bd = vf_bp_alloc(pdev);
 	if (!bd)

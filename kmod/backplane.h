@@ -87,7 +87,6 @@ void *vf_backplane_mirror(const struct vf_bp_dev *bd);
 
 /* --- backplane_node.c: this node and the others ---------------------------------------- */
 
-bool vf_backplane_live(struct vf_bp_dev *bd, u32 node, u64 *incarnation);
 u64 vf_backplane_changed(struct vf_bp_dev *bd, bool loss);
 int vf_backplane_followed(struct vf_bp_dev *bd, u64 change);
 void vf_backplane_ring(struct vf_bp_dev *bd, u32 node, const struct vf_bp_ring *ring);
@@ -126,7 +125,9 @@ int vf_mirror_begin(struct vf_bp_dev *bd);
 /**
  * vf_mirror_follow - the records of a node may have changed
  * @bd: the backplane
- * @node: live, and of the same incarnation all the time
+ * @node: that is followed, and the same incarnation until vf_mirror_lost(). What is read
+ *	may be of the next one already: as that hands out no memory before it is followed
+ *	itself, its slot is empty until then
  *
  * Reads them, does what follows, up to the last mapping revoked. The carrier then
  * tells @node so. Everything that is read is to be checked.
@@ -138,7 +139,7 @@ int vf_mirror_follow(struct vf_bp_dev *bd, u32 node);
 /**
  * vf_mirror_lost - an incarnation that was followed is gone
  * @bd: the backplane
- * @node: whose; vf_backplane_live() is false
+ * @node: whose
  *
  * Returns once nothing of @node's data area is mapped any more: its next
  * incarnation is not followed before that.
@@ -156,7 +157,7 @@ void vf_mirror_rings(struct vf_bp_dev *bd, u32 node, const struct vf_bp_ring *ri
 
 /**
  * vf_mirror_end - this node is fenced or leaves
- * @bd: all vf_backplane_live() are false, its calls fail or do nothing
+ * @bd: its calls fail or do nothing; no other vf_mirror_*() runs
  *
  * Ends everything that is on this backplane: domains that are owned here, mirrors,
  * windows. Returns once nothing of its memory is mapped any more.

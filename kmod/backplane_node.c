@@ -549,39 +549,11 @@ void vf_backplane_ring(struct vf_bp_dev *bd, u32 node, const struct vf_bp_ring *
 /* --- For those who place domains ------------------------------------------------------ */
 
 /**
- * vf_backplane_live - is a node followed, and still the same?
- * @bd: the backplane
- * @node: another one
- * @incarnation: of it; NULL: not asked
- *
- * What its records say holds for this incarnation only: call it again before
- * an effect of them is made.
- */
-bool vf_backplane_live(struct vf_bp_dev *bd, u32 node, u64 *incarnation)
-{
-	struct vf_bp_other *o = &bd->other[node];
-	struct vfab_bp_node n;
-	bool live;
-
-	if (node >= bd->bp.nodes || node == bd->self)
-		return false;
-	mutex_lock(&bd->lock);
-	live = bd->state == VFAB_BP_NODE_ACTIVE && o->state == VF_BP_OTHER_LIVE &&
-	       !vf_bp_read_node(&bd->bp, node, &n) &&
-	       le32_to_cpu(n.state) == VFAB_BP_NODE_ACTIVE &&
-	       le64_to_cpu(n.incarnation) == o->incarnation;
-	if (live && incarnation)
-		*incarnation = o->incarnation;
-	mutex_unlock(&bd->lock);
-	return live;
-}
-
-/**
  * vf_backplane_changed - records were changed: tell the others
  * @bd: the backplane
  * @loss: something was taken away from somebody
  *
- * To be called before the access is taken away here.
+ * To be called after they were, and before the lock is dropped under which they were.
  *
  * Return: the number of the change.
  */

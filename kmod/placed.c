@@ -470,7 +470,7 @@ static bool vf_placed_publish(struct vf_domain *dom)
 {
 	struct vf_placed *p = dom->placed;
 
-	if (p->reissued || p->pub->change > READ_ONCE(p->pub->followed))
+	if (p->pub->change > READ_ONCE(p->pub->followed))
 		return false;
 	vf_placed_fill(dom, !p->pub->at);
 	vf_backplane_domain_set(p->bd, p->index, &p->pub->rec);

@@ -222,7 +222,7 @@ struct vfab_bp_peer {
  * @reserved:	0
  *
  * Each word by itself, no record. The daemon's has @beat only. @loss is stored
- * before @change, and both before the access is taken away.
+ * before @change.
  */
 struct vfab_bp_beat {
 	__le64 beat;
