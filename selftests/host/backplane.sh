@@ -196,6 +196,15 @@ busy() {
 
 if part hostile; then
 	hostile=${VFABRIC_HOSTILE:-20}
+	mkfifo "$tmp/say"
+	"${node%/*}/bpowner" "$tmp/rack/node2" wide 0:0,1:1 wide <>"$tmp/say" >"$tmp/owner" &
+	owner=$!
+	ok "a domain of 4 million ports is not mirrored" until_on 0 40 \
+		'dmesg | grep "domain wide of node 2 is not mirrored: there are too many domains here, or they are too large"'
+	ok "and it is not there" on 0 '! vfabctl domain show wide'
+	kill $owner
+	wait $owner 2>/dev/null
+	until_said 0 30 '$n[2].view == "lost"'
 	busy "interrupts without end, for $hostile s" "$node" "$tmp/rack/node3" flood "$hostile"
 	busy "a hostile node is served for $hostile s (seed $$)" \
 		"$node" "$tmp/rack/node2" hostile "$hostile" "$$"

@@ -4,8 +4,10 @@
  * cooperative nodes that have none. By example:
  *
  *	bpowner /run/vfabric/rack/node0 job 1:0,2:1-2	three ranks on two other nodes
+ *	bpowner /run/vfabric/rack/node0 job 1:0 wide	of more ports than any node mirrors
  *
- * The domain is a crossbar of two planes. Says "ready", and then does what lines on
+ * The domain is a crossbar of two planes; wide: and a chain of switches that has hardly
+ * any links, but at the highest ports there are. Says "ready", and then does what lines on
  * its standard input say, each answered by "done" when all nodes have followed:
  *
  *	link RANK PLANE up|down		a link of a rank's
@@ -20,10 +22,11 @@
 #include "../../lib/coop.h"
 
 #define PLANES	2
+#define WIDE	1024
 
 static struct coop_node *n;
 static struct vfab_bp_domain dom;
-static uint32_t seq, world;
+static uint32_t seq, world, switches = PLANES;
 static bool down[PLANES][VFAB_MAX_WORLD], dropped[PLANES][VFAB_MAX_WORLD], garbled;
 static uint32_t member[VFAB_MAX_WORLD];
 
@@ -51,41 +54,54 @@ static void give(uint32_t blob, uint64_t change)
 			  (bytes + COOP_PAGE - 1) & ~(uint64_t)(COOP_PAGE - 1), change);
 }
 
+static uint32_t links(void)
+{
+	return world * PLANES + (switches > PLANES ? switches - 1 : 0);
+}
+
+static void fill_link(struct vfab_link_spec *l, uint32_t a, uint32_t port_a, uint32_t b,
+		      uint32_t port_b)
+{
+	memset(l, 0, sizeof(*l));
+	l->node[0] = htole16(a);
+	l->port[0] = htole16(port_a);
+	l->node[1] = htole16(b);
+	l->port[1] = htole16(port_b);
+	l->rate = cpu_to_le32(1000);
+	l->latency = cpu_to_le32(100);
+}
+
 static void fill_links(void)
 {
-	struct vfab_link_spec *l = take(VFAB_BP_BLOB_LINKS, world * PLANES * sizeof(*l));
+	struct vfab_link_spec *l = take(VFAB_BP_BLOB_LINKS, links() * sizeof(*l));
 	uint32_t r, p;
 
 	for (r = 0; r < world; r++)
-		for (p = 0; p < PLANES; p++, l++) {
-			l->node[0] = htole16(r);
-			l->port[0] = htole16(p);
-			l->node[1] = htole16(VFAB_SPEC_SWITCH | p);
-			l->port[1] = htole16(r);
-			l->rate = cpu_to_le32(1000);
-			l->latency = cpu_to_le32(100);
-		}
+		for (p = 0; p < PLANES; p++)
+			fill_link(l++, r, p, VFAB_SPEC_SWITCH | p, r);
+	for (p = 1; switches > PLANES && p < switches; p++)
+		fill_link(l++, VFAB_SPEC_SWITCH | (p - 1), 4095, VFAB_SPEC_SWITCH | p, 4094);
 }
 
 static void fill_changing(void)
 {
-	struct vfab_bp_entry *e = take(VFAB_BP_BLOB_ENTRIES, PLANES * world * sizeof(*e));
-	struct vfab_bp_link *l = take(VFAB_BP_BLOB_STATES, world * PLANES * sizeof(*l) + PLANES);
+	struct vfab_bp_entry *e = take(VFAB_BP_BLOB_ENTRIES, switches * world * sizeof(*e));
+	struct vfab_bp_link *l = take(VFAB_BP_BLOB_STATES, links() * sizeof(*l) + switches);
 	__le32 *m = take(VFAB_BP_BLOB_MEMBERS, world * sizeof(*m));
-	uint32_t r, p;
+	uint32_t i, r, p;
 
-	for (p = 0; p < PLANES; p++)
+	for (p = 0; p < switches; p++)
 		for (r = 0; r < world; r++, e++) {
-			e->mask = cpu_to_le64(!dropped[p][r]);
+			e->mask = cpu_to_le64(p < PLANES && !dropped[p][r]);
 			e->base = cpu_to_le32(garbled ? 77777 : r);
 		}
-	for (r = 0; r < world; r++)
-		for (p = 0; p < PLANES; p++, l++) {
-			l->rate = cpu_to_le32(garbled ? 0 : 1000);
-			l->latency = cpu_to_le32(100);
-			l->admin = down[p][r] ? VFAB_BP_LINK_DOWN : VFAB_BP_LINK_UP;
-		}
-	memset(l, 1, PLANES);
+	for (i = 0; i < links(); i++, l++) {
+		r = i / PLANES;
+		l->rate = cpu_to_le32(garbled ? 0 : 1000);
+		l->latency = cpu_to_le32(100);
+		l->admin = r < world && down[i % PLANES][r] ? VFAB_BP_LINK_DOWN : VFAB_BP_LINK_UP;
+	}
+	memset(l, 1, switches);
 	for (r = 0; r < world; r++)
 		m[r] = cpu_to_le32(member[r]);
 }
@@ -162,9 +178,11 @@ int main(int argc, char **argv)
 	char line[64];
 
 	if (argc < 4) {
-		fprintf(stderr, "bpowner: say SOCKET NAME PLACE\n");
+		fprintf(stderr, "bpowner: say SOCKET NAME PLACE [wide]\n");
 		return 2;
 	}
+	if (argv[4])
+		switches = WIDE;
 	if (coop_join(&n, argv[1])) {
 		fprintf(stderr, "bpowner: %s\n", vfab_strerror(0));
 		return 2;
@@ -177,7 +195,7 @@ int main(int argc, char **argv)
 	place(argv[3]);
 	dom.world = cpu_to_le32(world);
 	dom.planes = cpu_to_le32(PLANES);
-	dom.switches = cpu_to_le32(PLANES);
+	dom.switches = cpu_to_le32(switches);
 	seq = le32_to_cpu(vf_bp_slot(&n->bp, n->self)->domain[0].seq);
 	fill_links();
 	publish();
