@@ -327,8 +327,8 @@ static int vf_bp_join(struct vf_bp_dev *bd)
 	vf_bp_unlist(bd);
 err_irqs:
 	vf_bp_free_irqs(bd);
-	vf_bp_cancel(bd);
 err_queue:
+	vf_bp_cancel(bd);	/* what interrupts queued */
 	destroy_workqueue(bd->queue);
 	return ret;
 }
