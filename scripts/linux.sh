@@ -18,16 +18,17 @@
 
 linux_package=linux-source-6.12
 
-# Of two lines for one option the last counts.
+# Of two lines for one option the last counts. Comments and order do not.
 linux_config() {
-	cat "$@" | tac | awk -F= '!/^CONFIG_/ || !seen[$1]++' | tac
+	cat "$@" | tac | awk -F= '/^CONFIG_/ && !seen[$1]++' | sort
 }
 
 linux_complete() {
 	local to=$1
 
 	shift
-	[ -e "$to/.vfabric-config" ] && linux_config "$@" | cmp -s - "$to/.vfabric-config"
+	[ -e "$to/.vfabric-config" ] &&
+		cmp -s <(linux_config "$@") <(linux_config "$to/.vfabric-config")
 }
 
 linux_version() {
