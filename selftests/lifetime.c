@@ -1043,7 +1043,8 @@ static void crowd_ends(struct __test_metadata *_metadata, struct vft_domain *dom
 
 	if (!pid)
 		crowd(dom, gate);
-	ASSERT_EQ(true, vft_until(60000, atomic_load(&gate->here) == 1));
+	/* Where the kernel checks each access, this takes minutes on a busy machine */
+	ASSERT_EQ(true, vft_until(300000, atomic_load(&gate->here) == 1));
 	vft_gate(gate, 2);
 	EXPECT_EQ(CROWD, vft_domain_get(dom, VFAB_A_ATTACHED));
 	EXPECT_EQ(CROWD * CROWD_WINDOWS * VFT_PAGE, vft_domain_get(dom, VFAB_A_MEM_USED));
@@ -1075,13 +1076,13 @@ static void crowd_ends(struct __test_metadata *_metadata, struct vft_domain *dom
 	vft_kill(pid);
 }
 
-TEST_F_TIMEOUT(crowd, deleted, 120)
+TEST_F_TIMEOUT(crowd, deleted, 400)
 {
 	crowd_ends(_metadata, &self->dom, &self->other, true);
 	self->dom.exists = false;
 }
 
-TEST_F_TIMEOUT(crowd, killed, 120)
+TEST_F_TIMEOUT(crowd, killed, 400)
 {
 	crowd_ends(_metadata, &self->dom, &self->other, false);
 }
