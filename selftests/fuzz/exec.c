@@ -24,7 +24,6 @@
 #include "fuzz.h"
 
 #define PAGE		4096UL
-#define SLICE_US	10000		/* after which a call that sleeps is interrupted */
 
 bool verbose;
 
@@ -273,6 +272,8 @@ static void do_open(const struct call *c)
 	if (verbose)
 		fprintf(stderr, "open: %s: %s\n", path, fd < 0 ? strerror(errno) : "Success");
 	set_file(call_arg(c, 0), fd, fd < 0 ? 0 : ++opens);
+	if (fd >= 0)
+		shared->opened = true;
 }
 
 static void do_file(const struct call *c)
@@ -428,11 +429,12 @@ void exec_reset(void)
 
 	if (*shared->found)
 		_exit(1);
-	for (tries = 0; !module_is_idle(); tries++) {
+	for (tries = 0; shared->opened && !module_is_idle(); tries++) {
 		if (tries == 2000)
 			wrong("something still uses the module after all files were closed");
 		usleep(1000);
 	}
+	shared->opened = false;
 	if (shared->dirty) {
 		nl_sweep();
 		nl_base();

@@ -21,6 +21,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -133,6 +134,7 @@ void chance_seed(uint64_t seed);
 unsigned int prog_print(const struct prog *p, char *text, size_t size);
 bool prog_parse(struct prog *p, const char **text, char *err, size_t size);
 void prog_mutate(struct prog *p, const struct prog *other);
+bool prog_forks(const struct prog *p);
 uint64_t value_of(const struct arg *a, uint64_t (*next)(void));
 
 /* Does @have hold argument @i, and which one is it? */
@@ -151,6 +153,8 @@ enum sys {
 extern const struct desc sys_descs[];
 extern const unsigned int nsys_descs;
 extern bool verbose;
+
+#define SLICE_US	10000		/* after which a call that sleeps is interrupted */
 
 void exec_init(void);
 void exec_prog(const struct prog *p);
@@ -174,6 +178,7 @@ void right_add(const struct right *r);
 uint64_t right_cookie(uint64_t number);
 void window_freed(uint64_t handle);
 bool window_is_freed(uint64_t handle);
+extern volatile sig_atomic_t slices;
 int touch(void *to, const void *from, size_t n);
 char *map_page(uint64_t map, uint64_t page);
 void memory_call(const struct call *c, const struct file *f);
@@ -193,6 +198,8 @@ void nl_begin(void);
 /* main.c */
 struct shared {
 	int dirty;		/* so many changes of the control plane */
+	bool opened;		/* a file of the device, since nobody used the module */
+	bool system;		/* what is set for all domains */
 	uint64_t calls;
 	uint64_t done[MAX_DESCS];	/* how often each succeeded, in the order of descs */
 	char found[1024];	/* what is wrong, "" for nothing */

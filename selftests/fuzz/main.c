@@ -33,15 +33,18 @@
 #define EDGES		(1 << 16)
 #define BLOCKS		(1 << 15)
 #define CORPUS		2000
-#define RING		8		/* programs that are remembered */
+#define LISTEN		8		/* programs, after which the kernel's log is read */
+#define RING		(2 * LISTEN)	/* that are remembered */
 #define HANG_S		3
-#define SLOW_US		50000		/* what takes longer is not worth keeping */
+#define SLOW		5		/* slices: what takes longer is not worth keeping */
+#define LONG		8		/* calls: what has more is made shorter */
 
 /* What outlives the process that runs programs, which a program may have killed */
 static struct all {
 	struct shared shared;
 	uint64_t progs, beat;
 	unsigned int killed;
+	unsigned int noted[RING];	/* bytes of what ran last */
 	unsigned int seeds, nseeds;	/* run so far; of the first in corpus */
 	uint8_t edge[EDGES];
 	uint64_t block[BLOCKS];
@@ -70,17 +73,12 @@ void wrong(const char *format, ...)
 	_exit(1);
 }
 
-static uint64_t now_us(void)
+static time_t now(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
-}
-
-static time_t now(void)
-{
-	return now_us() / 1000000;
+	return t.tv_sec;
 }
 
 /* --- what the kernel says ------------------------------------------------ */
@@ -116,9 +114,8 @@ static bool kernel_complains(void)
 /* --- coverage ------------------------------------------------------------ */
 
 static unsigned int hit[EDGES], nhit;
-static uint32_t hit_in[EDGES];		/* run in which it was hit last */
-static uint32_t run_number;
-static uint64_t run_us;
+static uint8_t is_hit[EDGES / 8];	/* a bit for each: near enough to be asked often */
+static unsigned int run_slices;
 
 static void cover_open(void)
 {
@@ -151,15 +148,15 @@ static void cover_collect(void)
 {
 	uint64_t n = cover ? cover[0] : 0, before = 0, i;
 
-	run_number++;
-	nhit = 0;
+	while (nhit)
+		is_hit[hit[--nhit] / 8] = 0;
 	for (i = 1; i <= n && i < COVER_MAX; i++) {
 		unsigned int e = (cover[i] * 31 ^ before) * 0x9e3779b97f4a7c15ULL >> 48;
 
 		before = cover[i] * 17;
-		if (hit_in[e] == run_number)
+		if (is_hit[e / 8] & 1 << e % 8)
 			continue;
-		hit_in[e] = run_number;
+		is_hit[e / 8] |= 1 << e % 8;
 		hit[nhit++] = e;
 	}
 }
@@ -167,7 +164,7 @@ static void cover_collect(void)
 static bool reaches(const unsigned int *edge, unsigned int n)
 {
 	while (n--)
-		if (hit_in[edge[n]] != run_number)
+		if (!(is_hit[edge[n] / 8] & 1 << edge[n] % 8))
 			return false;
 	return true;
 }
@@ -178,14 +175,17 @@ static bool reaches(const unsigned int *edge, unsigned int n)
 static void note_running(const struct prog *p)
 {
 	static char text[TEXT_MAX];
-	off_t at = all->progs % RING * TEXT_MAX;
-	int n = snprintf(text, sizeof(text), "# program %llu\n", (unsigned long long)all->progs);
+	unsigned int slot = all->progs % RING, n, more;
 
+	n = snprintf(text, sizeof(text), "# program %llu\n", (unsigned long long)all->progs);
 	n += prog_print(p, text + n, sizeof(text) - n - 1);
 	text[n++] = '\n';
-	memset(text + n, 0, sizeof(text) - n);
-	if (pwrite(running_fd, text, sizeof(text), at) > 0)
-		sync_file_range(running_fd, at, sizeof(text),
+	/* What is left of a longer one goes */
+	more = all->noted[slot] > n ? all->noted[slot] - n : 0;
+	memset(text + n, 0, more);
+	all->noted[slot] = n;
+	if (pwrite(running_fd, text, n + more, slot * TEXT_MAX) > 0)
+		sync_file_range(running_fd, slot * TEXT_MAX, n + more,
 				SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
@@ -197,11 +197,12 @@ static void run_prog(const struct prog *p)
 	all->beat++;
 	if (cover)
 		cover[0] = 0;
-	run_us = now_us();
+	run_slices = slices;
 	exec_prog(p);
-	run_us = now_us() - run_us;
+	run_slices = slices - run_slices;
 	cover_collect();
-	kernel_complains();
+	if (all->progs % LISTEN == 0)
+		kernel_complains();
 	exec_reset();
 }
 
@@ -231,7 +232,7 @@ static void consider(struct prog *p)
 	for (i = 0; i < nhit; i++)
 		if (!all->edge[hit[i]])
 			fresh[n++] = hit[i];
-	if (!n || run_us > SLOW_US)
+	if (!n || run_slices > SLOW)
 		return;
 	for (i = 1; i <= cover[0] && i < COVER_MAX; i++)
 		blocks |= new_block(cover[i]);
@@ -240,15 +241,26 @@ static void consider(struct prog *p)
 	all->edges += n;
 	if (all->n == CORPUS)
 		return;
-	shorten(p, fresh, n);
+	if (blocks || p->n > LONG)
+		shorten(p, fresh, n);
 	all->corpus[all->n] = *p;
 	all->kept[all->n++] = blocks;
+}
+
+/* One of the corpus, the newest more often, those with children more rarely */
+static const struct prog *pick(void)
+{
+	unsigned int recent = all->n < 32 ? all->n : 32, tries = 3, i;
+
+	do {
+		i = below(2) ? below(all->n) : all->n - 1 - below(recent);
+	} while (prog_forks(&all->corpus[i]) && --tries);
+	return &all->corpus[i];
 }
 
 static void step(void)
 {
 	static struct prog p;
-	unsigned int recent = all->n < 32 ? all->n : 32;
 
 	if (all->seeds < all->nseeds) {
 		p = all->corpus[all->seeds++];
@@ -257,9 +269,9 @@ static void step(void)
 		return;
 	}
 	p.n = 0;
-	if (all->n && below(16))	/* the newest more often */
-		p = all->corpus[below(2) ? below(all->n) : all->n - 1 - below(recent)];
-	prog_mutate(&p, all->n ? &all->corpus[below(all->n)] : NULL);
+	if (all->n && below(16))
+		p = *pick();
+	prog_mutate(&p, all->n ? pick() : NULL);
 	run_prog(&p);
 	consider(&p);
 }
@@ -293,11 +305,16 @@ static void report_done(void)
 
 static void child(void)
 {
+	sig_atomic_t seen;
+
 	chance_seed(seed + all->progs);
 	exec_init();
 	cover_open();
-	while (now() - start < seconds)
-		step();
+	do {
+		seen = slices;
+		while (slices == seen)
+			step();
+	} while (now() - start < seconds);
 	_exit(0);
 }
 

@@ -284,6 +284,8 @@ void nl_call(const struct call *c)
 		syscall(SYS_setresuid, -1, 0, -1);
 	if (!ret)
 		desc_done(d);
+	if (d->number == VFAB_CMD_SYSTEM_SET)
+		shared->system = true;
 	if (admin && ret)
 		__atomic_sub_fetch(&shared->dirty, 1, __ATOMIC_SEQ_CST);
 	if (verbose)
@@ -358,9 +360,12 @@ void nl_sweep(void)
 	unsigned int i;
 	int ret;
 
-	h = begin(family, VFAB_CMD_SYSTEM_SET, 0);
-	put(h, VFAB_A_NETNS_MODE, &mode, 4);
-	transact(h, NULL, NULL);
+	if (shared->system) {
+		h = begin(family, VFAB_CMD_SYSTEM_SET, 0);
+		put(h, VFAB_A_NETNS_MODE, &mode, 4);
+		transact(h, NULL, NULL);
+		shared->system = false;
+	}
 	do {
 		nleft = 0;
 		h = begin(family, VFAB_CMD_DOMAIN_GET, NLM_F_DUMP);

@@ -150,13 +150,27 @@ static unsigned int likely(const struct desc *d, const struct arg *a)
 	return a->kind == K_DOMAIN ? 14 : 4;
 }
 
+static bool is_fork(const struct desc *d)
+{
+	return d->type == C_SYS && d->number == SYS_FORK;
+}
+
+bool prog_forks(const struct prog *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->n && !is_fork(p->call[i].desc); i++)
+		;
+	return i < p->n;
+}
+
 static void any_call(struct call *c)
 {
 	const struct desc *d = descs[below(ndescs)];
 	unsigned int i;
 
-	/* Netlink has the longer list, and takes longer */
-	if (d->type == C_NL && below(2))
+	/* Netlink has the longer list, and takes longer; a child as long as forty calls */
+	if ((d->type == C_NL && below(2)) || (is_fork(d) && below(4)))
 		d = descs[below(ndescs)];
 	memset(c, 0, sizeof(*c));
 	c->desc = d;
