@@ -232,7 +232,7 @@ static void with_nothing_left(struct limit_data *self, _Atomic int *full)
  * Memory for windows is refused where the cgroup is full. For its own small objects
  * the kernel may kill, as with any call. All of it goes back, and others go on.
  */
-TEST_F_TIMEOUT(limit, calls_in_a_full_cgroup, 120)
+TEST_F_TIMEOUT(limit, calls_in_a_full_cgroup, 400)
 {
 	_Atomic int *full = vft_shared(VFT_PAGE);
 	uint64_t used = vft_domain_get(&self->dom, VFAB_A_MEM_USED);
@@ -253,7 +253,7 @@ TEST_F_TIMEOUT(limit, calls_in_a_full_cgroup, 120)
 			MUST(vft_cgroup_enter());
 			with_nothing_left(self, full);
 		}
-		status = vft_wait_pid(pid, 20000);
+		status = vft_wait_pid(pid, 100000);
 		refused += *full;
 		EXPECT_EQ(true, status == 0 || status == SIGKILL) {
 			TH_LOG("with %s bytes: status %x", text, status);
