@@ -421,7 +421,7 @@ static long meminfo_kb(const char *field)
 }
 
 /* The pages themselves, not only the count of them */
-TEST_F_TIMEOUT(win, freed_memory_returns_to_the_system, 120)
+TEST_F_TIMEOUT(win, freed_memory_returns_to_the_system, 400)
 {
 	long before = 0, after;
 	uint64_t handle;

@@ -335,6 +335,7 @@ static unsigned int do_fork(const struct prog *p, unsigned int at, unsigned int 
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		nl_reopen();	/* what answers a child does not answer its parent */
 		slice(true);
 		run(p, at + 1, at + 1 + n, false);
 		_exit(0);
