@@ -18,7 +18,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "kselftest_harness.h"
@@ -903,14 +902,6 @@ static int call(struct scene *s, const struct subject *sub, unsigned int nth, bo
 	return ret;
 }
 
-/* Where a process is one of the host's */
-static bool in_user_mode_linux(void)
-{
-	struct utsname u;
-
-	return !uname(&u) && strstr(u.release, "uml");
-}
-
 TEST_F_TIMEOUT(fail, each_in_turn, 600)
 {
 	const struct subject *sub = &variant->sub;
@@ -922,7 +913,7 @@ TEST_F_TIMEOUT(fail, each_in_turn, 600)
 	bool failed;
 	int expected = 0;
 
-	if (sub->call == call_fork && in_user_mode_linux())
+	if (sub->call == call_fork && vft_uml())
 		SKIP(return, "User Mode Linux ends when fork() finds no memory");
 	nl();
 	for (nth = 0; nth < TRIES; nth++) {

@@ -13,7 +13,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "kselftest_harness.h"
@@ -551,10 +550,7 @@ FIXTURE_TEARDOWN_PARENT(sleep)
 /* It tries a fault again before it looks for signals, and so spins on one. */
 static bool fault_in_uml(const struct _fixture_variant_sleep *v)
 {
-	struct utsname name;
-
-	uname(&name);
-	return v->handler >= 0 && strstr(name.release, "-uml");
+	return v->handler >= 0 && vft_uml();
 }
 
 static void handle(int sig)

@@ -122,6 +122,13 @@ bool vft_write_text(const char *path, const char *text)
 	return n == (ssize_t)strlen(text);
 }
 
+bool vft_uml(void)
+{
+	struct utsname u;
+
+	return !uname(&u) && strstr(u.release, "-uml");
+}
+
 long vft_read_long(const char *path)
 {
 	char text[64];

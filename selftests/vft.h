@@ -74,6 +74,7 @@ int vft_kill(pid_t pid);		/* SIGKILL and reap */
 void *vft_shared(size_t size);		/* zeroed memory shared with children */
 unsigned int vft_random(unsigned int *state);
 unsigned int vft_kernel(void);		/* 612 on Linux 6.12 */
+bool vft_uml(void);	/* are we in User Mode Linux: one CPU, a process of a host? */
 long vft_read_long(const char *path);	/* a number in a file, or -errno */
 bool vft_read_text(const char *path, char *buf, size_t size);
 bool vft_write_text(const char *path, const char *text);
