@@ -22,8 +22,8 @@ static unsigned long vf_folio_rest(struct page *page)
 {
 	struct folio *folio = page_folio(page);
 
-	/* We hold it, so its size stays; other bits of that word change */
-	return data_race(folio_nr_pages(folio)) - folio_page_idx(folio, page);
+	/* We hold it, so its size and place stay; other bits of that word change */
+	return data_race(folio_nr_pages(folio) - folio_page_idx(folio, page));
 }
 
 static void vf_window_put_pages(struct vf_window *win)
@@ -192,9 +192,10 @@ static int vf_window_populate(struct vf_window *win)
 		if (IS_ERR(page))
 			return vf_shmem_error(PTR_ERR(page));
 		folio = page_folio(page);
-		j = folio_page_idx(folio, page);
+		/* Its place may be in a word of which other bits change, as there */
+		j = data_race(folio_page_idx(folio, page));
 		for (n = j + vf_folio_rest(page); j < n && i < win->npages; j++, i++)
-			win->pages[i] = folio_page(folio, j);
+			win->pages[i] = data_race(folio_page(folio, j));	/* likewise */
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		cond_resched();
