@@ -11,8 +11,8 @@
 #	scripts/vm run -- selftests/run.sh -storm -loss  # all but these
 #
 # It loads $VFABRIC_KO, runs each program in build/selftests, each script in
-# selftests/ctl, the library's tests (lib) and the fuzzer's programs (corpus), and
-# unloads the module. What test NAME prints goes to $VFABRIC_OUT/NAME.log, which
+# selftests/ctl, the library's tests (lib, kills) and the fuzzer's programs (corpus),
+# and unloads the module. What test NAME prints goes to $VFABRIC_OUT/NAME.log, which
 # ends with the line "# status: RC"; scripts/ktap counts what is in there. Between
 # the tests nothing may be left of them: no domain, no reference to the module, no
 # complaint of the kernel; what is checked there is in run.log, as tests of its own.
@@ -26,6 +26,7 @@ top=$(dirname "$here")
 programs=${VFABRIC_SELFTESTS:-$top/build/selftests}
 vfabctl=$top/build/tools/vfabctl
 libtest=$top/build/tools/test/libtest
+killtest=$top/build/tools/test/killtest
 out=${VFABRIC_OUT:?run.sh: VFABRIC_OUT is not set: run it by scripts/vm run}
 ko=${VFABRIC_KO:?run.sh: VFABRIC_KO is not set: run it by scripts/vm run}
 limit=${VFABRIC_TEST_TIMEOUT:-180}
@@ -136,10 +137,10 @@ for word; do
 	esac
 done
 for word in "${only[@]}" $without; do
-	[ "$word" = ctl ] || [ "$word" = lib ] || [ "$word" = corpus ] ||
+	[[ " ctl lib kills kills-absorb kills-sigbus corpus " == *" $word "* ]] ||
 		[ -x "$programs/$word" ] ||
 		{ [ "$word" != "${word#ctl-}" ] && [ -x "$here/ctl/${word#ctl-}.sh" ]; } ||
-		{ echo "run.sh: there is no test '$word': names are those of build/selftests, ctl-NAME for selftests/ctl/NAME.sh, ctl, lib and corpus" >&2; exit 2; }
+		{ echo "run.sh: there is no test '$word': names are those of build/selftests, ctl-NAME for selftests/ctl/NAME.sh, ctl, lib, kills (kills-absorb, kills-sigbus) and corpus" >&2; exit 2; }
 done
 echo "TAP version 13" >"$out/run.log"
 echo "# condition: kernel=$(uname -r) arch=$(uname -m)" >>"$out/run.log"
@@ -193,6 +194,30 @@ if wanted lib && [ -x "$libtest" ]; then
 	export vfabctl libtest
 	run lib bash -c library
 fi
+
+# kills OPTION...: ranks of collectives are killed, in a domain of their own, which
+# cannot be deleted if anything is left in it
+kills() {
+	local status=0
+
+	"$vfabctl" domain create kills --size 8 >/dev/null || return
+	VFAB_DOMAIN=kills "$killtest" "$@" || status=$?
+	"$vfabctl" domain delete kills || status=1
+	return "$status"
+}
+
+# Thousands: scripts/kills
+for policy in absorb sigbus; do
+	wanted kills-$policy kills && [ -x "$killtest" ] || continue
+	export -f kills
+	export vfabctl killtest
+	option=
+	[ $policy = absorb ] || option=--sigbus
+	for seed in ${VFABRIC_KILL_SEEDS:-1}; do
+		run "kills-$policy${VFABRIC_KILL_SEEDS:+-$seed}" bash -c 'kills "$@"' bash \
+			--kills "${VFABRIC_KILLS:-12}" --seed "$seed" $option
+	done
+done
 
 # corpus: programs that the fuzzer found, each of them once (scripts/fuzz). Tried in
 # User Mode Linux only: elsewhere it runs where it is asked for.
