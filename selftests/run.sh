@@ -201,7 +201,7 @@ kills() {
 	local status=0
 
 	"$vfabctl" domain create kills --size 8 >/dev/null || return
-	VFAB_DOMAIN=kills "$killtest" "$@" || status=$?
+	VFAB_DOMAIN=kills VFAB_TEST_BOUND=${VFAB_TEST_BOUND:-20} "$killtest" "$@" || status=$?
 	"$vfabctl" domain delete kills || status=1
 	return "$status"
 }
