@@ -36,6 +36,8 @@ json "all was taken" ".[0] | .name == \"d1\" and .id == $id and .uuid == \"$uuid
 try "domain create: the name is taken" 1 'a domain of this name exists' domain create d1 --size 8
 try "domain create: the uuid is taken" 1 'a domain of this UUID exists' \
 	domain create d2 --size 8 --uuid $uuid
+try "domain create: no such backplane" 1 'this machine is on no backplane of this name' \
+	domain create d2 --size 8 --backplane rack --place 0:0-3,1:4-7
 try "domain create: the zero uuid" 1 'the zero UUID' \
 	domain create d2 --size 8 --uuid 00000000-0000-0000-0000-000000000000
 json "domain create: as JSON, with defaults" '.[0] | .size == 1 and .planes == 18

@@ -99,6 +99,22 @@ result "scripts/vm cluster: numbered, joined, and its status is that of the one 
 ! pgrep -f "$PWD/build/vm-out/cluster-.*$$" >"$tmp/left" && ! grep -q . "$tmp/left"
 result "nothing of it runs any more" $? "$tmp/left"
 
+# Guests on a network; one is killed, by its name, when the other says so
+VFABRIC_BACKPLANE='--size 32M' scripts/vm cluster 2 --net --no-module --name "cluster-$$" --timeout 200 -- \
+	sh -c 'if [ $VFABRIC_NODE = 1 ]; then sleep 150; exit; fi
+		for i in $(seq 50); do scripts/vm at vm1 "hostname; cat; exit 9" </etc/hostname && break; sleep 1; done
+		echo ready; sleep 5; scripts/vm at vm0 "echo alive; echo noise >&2" </dev/null' >"$tmp/out" 2>&1 &
+pids="$pids $!"
+cluster=$!
+until_true 150 grep -qx '0: ready' "$tmp/out"
+scripts/vm kill "cluster-$$-1" >>"$tmp/out" 2>&1
+result "scripts/vm kill: ends the VM of a name" $? "$tmp/out"
+wait $cluster
+status=$?
+[ "$status" = 125 ] && grep -qx '0: vm1' "$tmp/out" && grep -qx "0: $(cat /etc/hostname)" "$tmp/out" &&
+	grep -qx '0: alive' "$tmp/out" && grep -qx '0: noise' "$tmp/out"
+result "scripts/vm cluster --net: a shell of another guest, input and output" $? "$tmp/out"
+
 # refused TEXT ARGUMENTS...
 refused() {
 	local text=$1

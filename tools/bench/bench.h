@@ -22,6 +22,7 @@ void bench_loss(int repeats);
 void bench_scale(int repeats);
 void bench_large(int repeats);
 void bench_iplink(int repeats);
+void bench_vms(int repeats);
 
 double now_ns(void);
 

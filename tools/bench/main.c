@@ -38,6 +38,7 @@ static const struct measure {
 	{ "scale", bench_scale, "a link down in domains of 72, 576 and 1024" },
 	{ "large", bench_large, "1024 x 18: create, dumps, vfabmgr" },
 	{ "iplink", bench_iplink, "links against network interfaces" },
+	{ "vms", bench_vms, "between two VMs: messages, bandwidth, against TCP" },
 	{ "loss", bench_loss, "links down until the last access is gone" },
 };
 
