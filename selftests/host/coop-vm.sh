@@ -48,6 +48,13 @@ host() {
 	[[ $line == "$2"* ]]
 }
 
+# process: coopnode here, which ends with this script
+process() {
+	coproc here { exec "$node"; }
+	# shellcheck disable=SC2154 # coproc sets it
+	daemon_pids="$daemon_pids $here_PID"
+}
+
 # until_says WHO SECONDS LINE WANT
 until_says() {
 	until_true "$2" "$1" "$3" "$4"
@@ -83,9 +90,7 @@ result "an all-reduce of two processes here and two in the VM: here" $? "$tmp/pe
 ok "and there" until_on 0 60 'cat /run/perf.0; grep -q "Out of bounds values : 0 OK" /run/perf.0 && ls /run/perf.1.well'
 
 on 0 "mkfifo /run/say; : >/run/said; (exec 3<>/run/say; $node <&3 >/run/said 2>&1) >/dev/null 2>&1 &"
-coproc here { exec "$node"; }
-# shellcheck disable=SC2154 # coproc sets it
-here_pid=$here_PID
+process
 ok "the VM attaches" guest 'open job 0' ok
 ok "and a process here" host "open $domain/node1/job 2" ok
 ok "who sees the other" until_says host 30 'peer 0' 'ok held paths 18'
@@ -128,11 +133,10 @@ ok "the window is freed" guest free ok
 ok "another one" guest 'alloc 4096 7 rw' ok
 ok "release" host release ok
 ok "is found" host 'lookup 0 7 30000' ok
-kill -9 "$here_pid"
-wait "$here_pid" 2>/dev/null
+{ kill -9 "$here_PID"; wait "$here_PID"; } 2>/dev/null
 ok "the process is killed: the VM sees its end" until_says guest 30 'peer 2' 'ok vacant'
 ok "and shows it" until_on 0 30 'vfabctl backplane show | grep "node1: lost why closed"'
-coproc here { exec "$node"; }
+process
 ok "it comes again" host "open $domain/node1/job 2" ok
 ok "and is seen" until_says guest 30 'peer 2' 'ok held'
 kill_vm 0 -KILL

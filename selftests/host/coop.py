@@ -187,6 +187,7 @@ def routes(owner):
     b.ask('alloc 4096 5 rw')
     a.ask('lookup 1 5 10000')
     a.ask('import rw absorb')
+    until(b, 'peer 0', 'ok held')
     says('all paths', a, 'peer 1', 'ok held paths 2')
     ok('a link goes', owner.ask('link 1 0 down') == 'done')
     says('a path less', a, 'peer 1', 'ok held paths 1 losses 0')
