@@ -80,6 +80,30 @@ printf '%s\n' "$tmp/a 'b' \$c" "it's" "<a  b><c'd><\$e><><*><f" 'g>' | diff - "$
 	echo "x y'z" | diff - "$tmp/err" >>"$tmp/log"
 result "words, directory, VFAB_ variables and host arrive as they are" $? "$tmp/log"
 
+# The template that is taken where none is given: ssh has options and a host, joins the
+# other words by spaces, and a shell gets that, in its user's home, without our variables.
+mkdir "$tmp/bin" "$tmp/home"
+cat >"$tmp/bin/ssh" <<-EOF
+	#!/bin/sh
+	[ "\$1 \$2" = "-o BatchMode=yes" ] || exit 255
+	host=\$3
+	shift 3
+	echo "\$host: \$# words" >>"$tmp/hosts"
+	cd "$tmp/home" && exec env -i HOME="$tmp/home" PATH="/usr/bin:/bin" sh -c "\$*"
+EOF
+chmod +x "$tmp/bin/ssh"
+(cd "$tmp/a 'b' \$c" && PATH=$tmp/bin:$PATH VFAB_TEST="it's" vfabrun --nodes me@a=0-3 --nodes b=4-7 --ranks 3,4 -l \
+	sh -c 'printf "%s|" "$VFAB_RANK" "$VFAB_TEST" "$PWD" "$@"' - 'a  b' "c'd" '$e' '') 2>"$tmp/err" | sort >"$tmp/out"
+for i in 3 4; do
+	printf '%s|' "$i: $i" "it's" "$tmp/a 'b' \$c" 'a  b' "c'd" '$e' ''
+	echo
+done | diff - "$tmp/out" >"$tmp/log" && [ ! -s "$tmp/err" ] &&
+	printf '%s: 1 words\n' b me@a | diff - <(sort "$tmp/hosts") >>"$tmp/log"
+result "by ssh, if nothing else is said" $? "$tmp/log"
+says 2 'nobody: its command ended with status 255' env PATH="$tmp/bin:$PATH" sh -c \
+	"printf '#!/bin/sh\nexit 255\n' >$tmp/bin/ssh; exec vfabrun --nodes nobody=0-7 true"
+result "refused: a host that ssh does not reach" $? "$tmp/log"
+
 says 5 'vfabrun: rank 6 exited with status 5: ending all' "${two[@]}" --ranks 1,6 sh -c '[ $VFAB_RANK != 6 ] || exit 5; sleep 100'
 result "the first that fails ends those on other nodes" $? "$tmp/log"
 says 5 'it goes on' "${two[@]}" --keep-going --ranks 1,6 sh -c '[ $VFAB_RANK != 6 ] || exit 5; sleep 2; echo it goes on'
@@ -132,6 +156,8 @@ says 2 'all ranks are on this machine' vfabrun --memfd -n 2 --nodes a,b true
 result "refused: --memfd over nodes" $? "$tmp/log"
 says 2 'a host has no name' vfabrun --nodes a,,b true
 result "refused: a host without a name" $? "$tmp/log"
+says 2 'no host is called so' vfabrun --nodes '-oProxyCommand=true=0-7' true
+result "refused: a host that would be an option" $? "$tmp/log"
 says 2 'more than 64 hosts' vfabrun --nodes "$(seq -s , 65)" true
 result "refused: too many hosts" $? "$tmp/log"
 says 2 'a: its command ended with status 9' vfabrun --node-command 'exit 9; {command}' --nodes a=0-7 true

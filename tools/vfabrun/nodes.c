@@ -52,6 +52,9 @@ static int add(const char *name, const char *here)
 
 	if (!*name)
 		return misused("--nodes", "a host has no name");
+	/* ssh and its like would take it for an option */
+	if (*name == '-')
+		return misused(name, "no host is called so");
 	if (nhosts == MAX_HOSTS)
 		return misused("--nodes", "more than 64 hosts");
 	h = calloc(1, sizeof(*h));
