@@ -91,6 +91,18 @@ static void domain(struct vft_domain *dom, const char *name, uint32_t world, con
 		NEED(vft_until(LATE_MS, !vft_domain_find(dom, name)), "%s: mirrored", name);
 }
 
+/* Whoever has a rank leaves; then it is deleted, without force. */
+static void leave(struct vft_domain *dom, int fd)
+{
+	together();
+	if (fd >= 0)
+		close(fd);
+	together();
+	if (!node)
+		CHECK(!vft_domain_end(dom), "the end, when all have gone");
+	together();
+}
+
 /* The device file of a mirror is made by udev or devtmpfs a moment later. */
 static int join(const struct vft_domain *dom, uint32_t rank)
 {
@@ -236,12 +248,7 @@ static void test_refusals(void)
 		      "refused: to delete what is held on another node");
 	}
 	together();
-	if (node == 1)
-		close(fd);
-	together();
-	if (!node)
-		CHECK(!vft_domain_end(&dom), "an end without force, when all have gone");
-	together();
+	leave(&dom, fd);
 	CHECK(vft_domain_find(&dom, "refusals") == -ENOENT, "and no mirror is left");
 }
 
@@ -334,13 +341,7 @@ static void test_windows(void)
 		CHECK(vft_until(LATE_MS, vft_endpoint_get(&dom, 0, VFAB_A_WINDOWS) == 20) &&
 		      vft_endpoint_get(&dom, 0, VFAB_A_MEM_USED) == 20 * SIZE,
 		      "all of them are shown on the other node");
-	together();
-	if (node < 2)
-		close(fd);
-	together();
-	if (!node)
-		CHECK(!vft_domain_end(&dom), "the end");
-	together();
+	leave(&dom, fd);
 }
 
 static void take_used(const struct vft_msg *msg, void *arg)
@@ -389,7 +390,7 @@ static void test_full(void)
 	unsigned int i, n = 0, again = 0;
 	uint64_t handle[256];
 	struct vft_domain dom;
-	int fd, ret = 0;
+	int fd = -1, ret = 0;
 
 	domain(&dom, "full", 4, place);
 	if (node < 2) {
@@ -406,12 +407,8 @@ static void test_full(void)
 		vft_until(LATE_MS, !vft_alloc(fd, 4 * VFT_HUGE, 0, VFT_RW, &handle[again]) &&
 			  ++again == n);
 		CHECK(again == n, "and all of it can be had again: %u", again);
-		close(fd);
 	}
-	together();
-	if (!node)
-		CHECK(!vft_domain_end(&dom), "the end");
-	together();
+	leave(&dom, fd);
 }
 
 /* --- Doorbells and atomics ------------------------------------------------------- */
@@ -475,13 +472,7 @@ static void test_bells(void)
 		      "and signalled from the other node");
 	close(p.fd);
 out:
-	together();
-	if (node < 2)
-		close(fd);
-	together();
-	if (!node)
-		CHECK(!vft_domain_end(&dom), "the end");
-	together();
+	leave(&dom, fd);
 }
 
 static void test_atomics(void)
@@ -517,12 +508,46 @@ static void test_atomics(void)
 	CHECK(word[0] == nodes * atomics && word[8] == nodes * atomics,
 	      "counters of %u nodes are exact: %llu and %llu of %lu", nodes,
 	      (unsigned long long)word[0], (unsigned long long)word[8], nodes * atomics);
-	together();
-	close(fd);
-	together();
-	if (!node)
-		CHECK(!vft_domain_end(&dom), "the end");
-	together();
+	leave(&dom, fd);
+}
+
+/* Each has a window and doorbells, which all others write to and ring. */
+static void test_all(void)
+{
+	uint8_t place[VFAB_MAX_WORLD];
+	volatile uint64_t *own, *far;
+	uint64_t handle, seen = 0, loss;
+	struct vft_bells bells;
+	struct vft_domain dom;
+	unsigned int i;
+	int fd, ret = 0;
+
+	for (i = 0; i < nodes; i++)
+		place[i] = i;
+	domain(&dom, "all", nodes, place);
+	fd = join(&dom, node);
+	NEED(fd >= 0 && !vft_alloc(fd, VFT_PAGE, 1, VFT_RW, &handle), "a window");
+	own = vft_import_map(fd, handle, VFT_PAGE, VFT_RW, VFAB_LOSS_SIGBUS);
+	NEED(own, "mapped");
+	loss = vft_view(fd)->loss;
+	for (i = 0; i < nodes; i++) {
+		if (i == node)
+			continue;
+		NEED(!vft_lookup(fd, i, 1, vft_now() + LATE_MS * VFT_MS, &handle),
+		     "node %u's is found", i);
+		far = vft_import_map(fd, handle, VFT_PAGE, VFT_RW, VFAB_LOSS_SIGBUS);
+		NEED(far, "and mapped");
+		far[node] = mark(node, i);
+		CHECK(!vft_bells(&bells, fd, i) && !vft_ding(&bells, 2), "and its owner rung");
+	}
+	while (!ret && seen < nodes - 1)
+		ret = vft_wait(fd, 2, &seen, &loss, vft_now() + LATE_MS * VFT_MS, NULL);
+	CHECK(!ret && seen == nodes - 1, "by each of the others once: %llu",
+	      (unsigned long long)seen);
+	for (i = 0; i < nodes; i++)
+		ret |= own[i] != (i == node ? 0 : mark(i, node));
+	CHECK(!ret, "whose stores were there before");
+	leave(&dom, fd);
 }
 
 /* --- Losses ---------------------------------------------------------------------- */
@@ -591,15 +616,11 @@ static void test_killed(void)
 	if (!node) {
 		CHECK(!vft_lookup(fd, 1, 1, vft_now() + LATE_MS * VFT_MS, &handle),
 		      "another process can have the rank");
-		close(fd);
 	}
 	together();
 	if (node == 1)
 		vft_kill(pid);
-	together();
-	if (!node)
-		CHECK(!vft_domain_end(&dom), "the end");
-	together();
+	leave(&dom, fd);
 }
 
 /* Stores to a window of another node as fast as it can, until that is lost */
@@ -717,13 +738,7 @@ static void test_links(void)
 		CHECK(fd >= 0 && vft_view(fd)->peer[0].state == VFAB_PEER_UNREACHABLE,
 		      "there is no route");
 	}
-	together();
-	if (node < 2)
-		close(fd);
-	together();
-	if (!node)
-		CHECK(!vft_domain_end(&dom), "the end");
-	together();
+	leave(&dom, fd);
 }
 
 /* A channel is one on all nodes, and its end as well. */
@@ -761,13 +776,9 @@ static void test_channels(void)
 		CHECK(vft_alloc(fd, VFT_PAGE, 5, VFT_RW, &handle) == -ENODEV,
 		      "who was in it has ended");
 		CHECK(!vft_alloc(none, VFT_PAGE, 5, VFT_RW, &handle), "and nobody else");
-		close(fd);
 		close(none);
 	}
-	together();
-	if (!node)
-		CHECK(!vft_domain_end(&dom), "the end");
-	together();
+	leave(&dom, fd);
 }
 
 /* The end of a domain is the end of it on all nodes. */
@@ -821,10 +832,7 @@ static void test_clash(void)
 		CHECK(vft_until(LATE_MS, !vft_domain_find(&dom, "clash") && dom.world == 2),
 		      "then the other is mirrored");
 	}
-	together();
-	if (!node)
-		CHECK(!vft_domain_end(&dom), "the end");
-	together();
+	leave(&dom, -1);
 }
 
 /* A domain of four ranks that is left there, for whoever comes next. */
@@ -898,6 +906,7 @@ static const struct {
 	{ "windows", test_windows, false },
 	{ "full", test_full, false },
 	{ "bells", test_bells, false },
+	{ "all", test_all, false },
 	{ "atomics", test_atomics, false },
 	{ "killed", test_killed, false },
 	{ "links", test_links, false },

@@ -10,8 +10,9 @@
 #	VFABRIC_PLACED='-n 10000000 -d 1000000 bells atomics' selftests/host/placed.sh steps
 #
 # The steps of selftests/cluster/placed.c in two VMs; an all-reduce over them; a module
-# that is loaded anew; a VM that is stopped, and goes on; a hostile node; a VM that is
-# killed, as one that has ranks of a domain, and as the one that owns it. Prints TAP.
+# that is loaded anew; a VM that is stopped, and goes on; a hostile node; three VMs and
+# four; a VM that is killed, as one that has ranks of a domain, and as the one that owns
+# it. Prints TAP.
 
 set -u
 
@@ -24,7 +25,7 @@ placed=$PWD/build/selftests/cluster/placed
 node=$PWD/build/tools/test/bpnode
 [ -x "$placed" ] && [ -x "$node" ] ||
 	{ echo "placed.sh: nothing is built: run 'make -C tools all tests; make -C selftests'" >&2; exit 2; }
-parts=${*:-steps coll rmmod stop hostile killed owner}
+parts=${*:-steps coll rmmod stop hostile many killed owner}
 vms_begin
 VFABRIC_PARAMS='backplane_period_ms=200 backplane_timeout_ms=5000'
 
@@ -54,13 +55,18 @@ over() {
 	grep -qx 'status 0' "$tmp/out" && ! grep -Eq '^not ok|^Bail' "$tmp/out"
 }
 
-# both ARGUMENTS: of the program, in both
-both() {
-	local n
+# all N ARGUMENTS: of the program, in the first N
+all() {
+	local n nodes=$1
 
-	for n in 0 1; do
-		begin $n "VFABRIC_NODE=$n VFABRIC_NODES=2 $placed $*"
+	shift
+	for ((n = 0; n < nodes; n++)); do
+		begin "$n" "VFABRIC_NODE=$n VFABRIC_NODES=$nodes $placed $*"
 	done
+}
+
+both() {
+	all 2 "$@"
 }
 
 # up N
@@ -76,7 +82,7 @@ live() {
 # Not in the time that VMs have to come up
 scripts/kernel build "${VFABRIC_KERNEL:-6.12}" -- -s >"$tmp/out"
 result "the module builds" $? "$tmp/out"
-backplane cluster --nodes 3
+backplane cluster --size 512M --nodes 4
 up 0
 up 1
 ok "two VMs are up" vm_up 0
@@ -170,6 +176,26 @@ if part hostile; then
 	both windows bells
 	ok "and all is well in VM 0" over 0 200
 	ok "and in VM 1" over 1 60
+fi
+
+if part many; then
+	for nodes in 3 4; do
+		up $((nodes - 1))
+		ok "VM $((nodes - 1)) is up" vm_up $((nodes - 1))
+		all $nodes windows all atomics
+		for ((n = 0; n < nodes; n++)); do
+			ok "a domain over $nodes VMs: all is well in VM $n" over "$n" 200
+		done
+		grep exact "$tmp/out" | sed 's/^/# /'
+	done
+	kill_vm 3 -KILL
+	ok "one of four is killed" until_on 2 60 "vfabctl -j backplane show cluster | jq -e '[.[] | select(.view)][3].view == \"lost\"'"
+	all 3 all
+	for n in 0 1 2; do
+		ok "the other three go on: VM $n" over $n 200
+		ok "without a complaint" no_complaints $n
+	done
+	kill_vm 2 -KILL
 fi
 
 # victim N: VM N, with a rank of a domain of VM 0, is killed
