@@ -87,6 +87,7 @@ void *vf_backplane_mirror(const struct vf_bp_dev *bd);
 
 /* --- backplane_node.c: this node and the others ---------------------------------------- */
 
+void vf_backplane_unmirrored(struct vf_bp_dev *bd, u32 node, u32 domains);
 u64 vf_backplane_changed(struct vf_bp_dev *bd, bool loss);
 int vf_backplane_followed(struct vf_bp_dev *bd, u64 change);
 void vf_backplane_ring(struct vf_bp_dev *bd, u32 node, const struct vf_bp_ring *ring);

@@ -84,6 +84,7 @@ enum vf_bp_other_state {
  * @followed:	its change that was followed last; ~0: none yet
  * @rings:	its rings to this node that were looked at
  * @peer:	its id at vfabswitchd, or VF_BP_NO_PEER; READ_ONCE
+ * @unmirrored:	see vf_backplane_unmirrored(); READ_ONCE
  */
 struct vf_bp_other {
 	struct vf_bp_dev *bd;
@@ -99,6 +100,7 @@ struct vf_bp_other {
 	u64 followed;
 	u64 rings;
 	u32 peer;
+	u32 unmirrored;
 	u32 seq;			/* of follow[node] in the own slot */
 	struct vf_bp_budget budget;
 	unsigned long next;		/* jiffies: not looked at again before */

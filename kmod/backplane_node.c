@@ -549,6 +549,17 @@ void vf_backplane_ring(struct vf_bp_dev *bd, u32 node, const struct vf_bp_ring *
 /* --- For those who place domains ------------------------------------------------------ */
 
 /**
+ * vf_backplane_unmirrored - say how many domains of a node cannot be mirrored
+ * @bd: the backplane
+ * @node: another one
+ * @domains: that it owns, and that are not there for this kernel
+ */
+void vf_backplane_unmirrored(struct vf_bp_dev *bd, u32 node, u32 domains)
+{
+	WRITE_ONCE(bd->other[node].unmirrored, domains);
+}
+
+/**
  * vf_backplane_changed - records were changed: tell the others
  * @bd: the backplane
  * @loss: something was taken away from somebody

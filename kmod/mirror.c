@@ -580,13 +580,15 @@ static bool vf_mirror_follow_domain(struct vf_mirror *m, struct vf_mirror_node *
 static bool vf_mirror_domains(struct vf_mirror *m, struct vf_mirror_node *n)
 {
 	bool again = false, waiting = false;
-	u32 i;
+	u32 i, unmirrored = 0;
 
 	m->until = jiffies + VF_MIRROR_TURN;
 	for (i = 0; i < VFAB_BP_DOMAINS; i++) {
 		again |= vf_mirror_follow_domain(m, n, i);
 		waiting |= n->dom[i].waiting;
+		unmirrored += n->dom[i].told && !n->dom[i].dom;
 	}
+	vf_backplane_unmirrored(m->bd, n->node, unmirrored);
 	if (waiting)
 		vf_mirror_again(m);
 	/* Endpoints of any node may have waited for one of them */
@@ -670,6 +672,7 @@ static void vf_mirror_forget(struct vf_mirror *m, u32 node)
 	vf_mirror_drop(n);
 	for (i = 0; i < VFAB_BP_DOMAINS; i++)
 		vf_mirror_remove(m, n, &n->dom[i]);
+	vf_backplane_unmirrored(m->bd, node, 0);
 	m->node[node] = NULL;
 	kvfree(n);
 }

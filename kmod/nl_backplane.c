@@ -137,7 +137,8 @@ static int vf_nl_put_seen(struct sk_buff *skb, struct vf_bp_dev *bd, u32 node)
 	return nla_put_u32(skb, VFAB_A_BACKPLANE_VIEW, o->state) ||
 	       nla_put_u32(skb, VFAB_A_BACKPLANE_WHY, o->why) ||
 	       (o->state == VF_BP_OTHER_LIVE &&
-		vf_nl_put_ms(skb, VFAB_A_BEAT_AGE, o->age_ms)) ||
+		(vf_nl_put_ms(skb, VFAB_A_BEAT_AGE, o->age_ms) ||
+		 nla_put_u32(skb, VFAB_A_UNMIRRORED, READ_ONCE(o->unmirrored)))) ||
 	       (!vf_bp_read_follow(&bd->bp, node, bd->self, &f) &&
 		le64_to_cpu(f.incarnation) == bd->incarnation &&
 		vf_nl_put_u64(skb, VFAB_A_FOLLOWED, le64_to_cpu(f.change)));

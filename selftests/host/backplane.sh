@@ -171,6 +171,15 @@ if part behind; then
 	ok "it learns it" test $? = 3
 	ok "deleted" on 0 'vfabctl domain delete d1'
 	ok "on both" until_on 1 20 '! vfabctl domain show d1'
+	ok "a domain of this VM alone" on 1 'vfabctl domain create d1 --size 2'
+	ok "keeps one of its name out" on 0 'vfabctl domain create d1 --size 4 --backplane rack --place 0:0-1,1:2-3'
+	ok "which is told" until_said 1 20 '$n[0].unmirrored == 1 and ($n[1] | has("unmirrored") | not)'
+	ok "to whoever reads, too" on 1 'vfabctl backplane show | grep "node0: live.* unmirrored 1"'
+	ok "and not the owner" said 0 '$n[1].unmirrored == 0'
+	ok "until it goes" on 1 'vfabctl domain delete d1'
+	ok "then it is shown" until_on 1 20 'vfabctl domain show d1 | grep "owner 0"'
+	ok "and none is missing" until_said 1 20 '$n[0].unmirrored == 0'
+	ok "deleted" on 0 'vfabctl domain delete d1'
 	ok "all memory is free again" until_said 0 20 '$b.used == 0 and $b.waiting == 0'
 fi
 

@@ -60,6 +60,9 @@ static int show_node(const struct vfab_nl_msg *msg, void *data)
 		out_text(c, " cooperative");
 	if (!get32(msg, VFAB_A_CONNECTED))
 		out_text(c, " not connected");
+	if (has(msg, VFAB_A_UNMIRRORED))
+		out_uint(c, "unmirrored", get(msg, VFAB_A_UNMIRRORED) ? "unmirrored" : NULL,
+			 get(msg, VFAB_A_UNMIRRORED));
 	item_end(c);
 	return 0;
 }
