@@ -150,13 +150,16 @@ struct vf_gate *vf_gate_create(struct vf_partition *part, u32 channel,
 	gate->minor = minor;
 	kref_get(&part->ref);
 	gate->part = part;
+	/* Before the file is there: whoever sees that can open it */
+	xa_store(&vf_minors, minor, gate, GFP_KERNEL);	/* reserved: cannot fail */
 	dev = vf_device_add(gate);
 	if (IS_ERR(dev)) {
+		/* Somebody who made a file of that number may have it open */
+		WRITE_ONCE(gate->dead, true);
 		vf_gate_put(gate);
 		return ERR_CAST(dev);
 	}
 	gate->dev = dev;
-	xa_store(&vf_minors, minor, gate, GFP_KERNEL);	/* reserved: cannot fail */
 	return gate;
 }
 
