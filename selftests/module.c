@@ -253,7 +253,8 @@ TEST_F_TIMEOUT(module, used_while_it_comes_and_goes, 60)
 		if (!pid[i])
 			knock(i);
 	}
-	while (vft_now() < end && gone < 25) {
+	/* A busy machine takes longer; who never gets it out ends by the test's limit */
+	while (gone < 25 && (vft_now() < end || gone < 4)) {
 		int ret = vft_module_unload();
 
 		EXPECT_EQ(true, !ret || ret == -EAGAIN);
