@@ -15,6 +15,31 @@
 
 static __thread uint32_t lost_in_create = VFAB_RANK_ANY;
 
+int comm_why(const struct vfab_comm *c)
+{
+	uint32_t rank = c->lost;
+	bool own = rank == c->ep->info.rank;
+
+	switch (-c->err) {
+	case ECONNRESET:
+		if (own)
+			return vfabi_fail(ECONNRESET,
+					  "rank %u, this one, was cut off, aborted, or was too late for the others",
+					  rank);
+		return vfabi_fail(ECONNRESET,
+				  "rank %u of the group was lost: make a group of the others",
+				  rank);
+	case ETIMEDOUT:
+		return vfabi_fail(ETIMEDOUT, "rank %u of the group did not come in time",
+				  rank);
+	case EINVAL:
+		return vfabi_fail(EINVAL,
+				  "rank %u%s makes another call, or has another opinion about the group: ranks, order, tag, VFAB_COMM_BYTES or VFAB_TUNING",
+				  rank, own ? ", this one," : "");
+	}
+	return c->err;	/* whoever failed has told why */
+}
+
 int comm_fail(struct vfab_comm *c, int err, uint32_t rank)
 {
 	if (c->err)
@@ -25,19 +50,7 @@ int comm_fail(struct vfab_comm *c, int err, uint32_t rank)
 		__atomic_store_n(&c->mine->state, COMM_ABORTED | rank |
 				 (err == EINVAL ? COMM_MISUSE : 0),
 				 __ATOMIC_RELEASE);
-	switch (err) {
-	case ECONNRESET:
-		return vfabi_fail(err, "rank %u of the group was lost: make a group of the others",
-				  rank);
-	case ETIMEDOUT:
-		return vfabi_fail(err, "rank %u of the group did not come in time",
-				  rank);
-	case EINVAL:
-		return vfabi_fail(err,
-				  "rank %u makes another call, or has another opinion about the group: ranks, order, tag or VFAB_COMM_BYTES",
-				  rank);
-	}
-	return c->err;	/* whoever failed has told why */
+	return comm_why(c);
 }
 
 /* What the members look like: how many are lost, and one of each kind. */

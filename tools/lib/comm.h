@@ -201,6 +201,7 @@ int comm_make(struct vfab_ep *ep, const uint32_t *ranks, const uint32_t *losses,
 
 /* Breaks the communicator and blames @rank; returns -err. */
 int comm_fail(struct vfab_comm *c, int err, uint32_t rank);
+int comm_why(const struct vfab_comm *c);
 
 /*
  * Whether everything that was read from the group so far was real: 0, or the

@@ -570,7 +570,8 @@ int op_wait(struct op *o)
 		op_poll(c);
 		if (o->stage == OP_DONE) {
 			/* Calls behind this one have moved, too: what fails is theirs. */
-			op_tell(c);
+			if (op_tell(c) && o->result)
+				comm_why(c);	/* not why nobody is there to be told */
 			return o->result;
 		}
 		/* What it returns broke the communicator, and ends the call. */
