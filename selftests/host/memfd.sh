@@ -50,6 +50,11 @@ for args in "--memfd true|by -n" "--memfd -n 2 --ranks 0,1 true|--ranks" \
 	result "refused: vfabrun ${args%|*}" $? "$tmp/log"
 done
 
+for bytes in 1024K -18446744073709000000 x 4096; do
+	says 2 'give bytes without a unit' env VFAB_COMM_BYTES=$bytes vfabrun -q --memfd -n 2 $measure
+	result "refused: VFAB_COMM_BYTES=$bytes" $? "$tmp/log"
+done
+
 says 137 'killed by signal 9' vfabrun --memfd -n 4 sh -c '[ $RANK != 2 ] || kill -9 $$; exec sleep 100'
 result "a rank that is killed ends the job" $? "$tmp/log"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /* Communicators: ranks meet, watch one another, break up. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -259,17 +260,22 @@ static void exhume(struct vfab_ep *ep, uint64_t tag)
 static int export(struct vfab_comm *c)
 {
 	const char *env = getenv("VFAB_COMM_BYTES");
-	uint64_t bytes = env ? strtoull(env, NULL, 0) :
-			 c->size <= FEW ? WINDOW_OF_FEW : WINDOW_BYTES;
+	uint64_t bytes = c->size <= FEW ? WINDOW_OF_FEW : WINDOW_BYTES;
 	struct vfab_ep *ep = c->ep;
-	uint64_t rules;
 	struct member *m;
+	uint64_t rules;
+	char *end;
 	int ret;
 
+	if (env) {
+		bytes = strtoull(env, &end, 0);
+		if (!isdigit((unsigned char)*env) || *end)
+			bytes = 0;
+	}
 	bytes = (bytes + ep->page - 1) & ~(uint64_t)(ep->page - 1);
 	if (bytes > WINDOW_MAX || !lay_out(c, bytes))
 		return vfabi_fail(EINVAL,
-				  "VFAB_COMM_BYTES=%s: %u ranks need some 300 for each, and 20 KiB, and 1 GiB is enough",
+				  "VFAB_COMM_BYTES=%s: give bytes without a unit; %u ranks need 20 KiB and some 300 bytes for each, and 1 GiB is the most",
 				  env ? env : "", c->size);
 	ret = tuning_load(&c->rules, &rules);
 	if (ret)
