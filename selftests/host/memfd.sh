@@ -44,7 +44,9 @@ says 1 'No such file or directory' vfabrun -q --memfd -n 2 env VFAB_DOMAIN=memfd
 result "by the number of a file that is not there" $? "$tmp/log"
 
 for args in "--memfd true|by -n" "--memfd -n 2 --ranks 0,1 true|--ranks" \
-	    "--memfd -n 2000 true|1 to 1024" "--domain memfd true|by -n"; do
+	    "--memfd -n 2000 true|1 to 1024" "--domain memfd true|by -n" \
+	    "--memfd -n 2 --domain rack true|there is no domain" \
+	    "--domain rack --memfd -n 2 true|there is no domain"; do
 	# shellcheck disable=SC2086 # words
 	says 2 "${args#*|}" vfabrun ${args%|*}
 	result "refused: vfabrun ${args%|*}" $? "$tmp/log"

@@ -171,7 +171,6 @@ int main(int argc, char **argv)
 			break;
 		case DOMAIN:
 			job.domain = optarg;
-			job.memfd = !strcmp(optarg, "memfd");
 			break;
 		case MEMFD:
 			job.memfd = true;
@@ -226,6 +225,9 @@ int main(int argc, char **argv)
 	}
 	if (optind == argc)
 		return misused("usage", "name a program to start");
+	if (job.memfd && job.domain && strcmp(job.domain, "memfd"))
+		return misused("--domain", "with --memfd, there is no domain");
+	job.memfd |= job.domain && !strcmp(job.domain, "memfd");
 	if (job.memfd && list)
 		return misused("--ranks", "with --memfd, ranks are 0 to N - 1");
 	if (job.memfd && nodes_given())
