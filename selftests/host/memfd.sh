@@ -57,6 +57,10 @@ for bytes in 1024K -18446744073709000000 x 4096; do
 	result "refused: VFAB_COMM_BYTES=$bytes" $? "$tmp/log"
 done
 
+says 2 'fd/3: Too many open files' sh -c 'ulimit -n 4; exec vfabrun --memfd -n 2 true' &&
+	! grep -q 'inherited' "$tmp/log"
+result "no file is left: that is all that is said" $? "$tmp/log"
+
 says 137 'killed by signal 9' vfabrun --memfd -n 4 sh -c '[ $RANK != 2 ] || kill -9 $$; exec sleep 100'
 result "a rank that is killed ends the job" $? "$tmp/log"
 

@@ -102,8 +102,8 @@ int memfd_find(const char *domain, char *path, size_t len, struct vfab_info *inf
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return vfabi_fail(errno,
-				  "%s: %s: has vfabrun ended, or was the file not inherited?",
-				  path, strerror(errno));
+				  "%s: %s%s", path, strerror(errno), errno != ENOENT ? "" :
+				  ": has vfabrun ended, or was the file not inherited?");
 	ret = check_file(fd, path, info);
 	if (ret) {
 		close(fd);
