@@ -56,7 +56,7 @@ static int open_path(const char *path, struct vfab_info *info)
 		case ENOENT:
 			if (access(VFAB_DEV_DIR, F_OK))
 				return vfabi_fail(ENOENT, VFAB_DEV_DIR
-						  " does not exist: load the module ('modprobe vfabric') and create a domain ('vfabctl domain create'), or the first partition of one that has none ('vfabctl partition create')");
+						  " does not exist: load the module ('modprobe vfabric') and create a domain ('vfabctl domain create'), or the first partition of one that has none ('vfabctl partition create'); 'vfabrun --memfd' needs none of them");
 			return missing(path);
 		default:
 			ret = errno;
