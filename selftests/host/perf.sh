@@ -131,6 +131,12 @@ result "-I 1, -S 1" $? "$out"
 coll 0 2 allreduce -b 64 -e 256 -n 4 -N 3 && rows 8 && grep -q '^# 3 cycles' "$out" &&
 	[ "$(awk '/^# 3 cycles/ { on = 1 } on && /^ *64 / && NF == 11 && $6 <= $7 && $7 <= $8' "$out" | wc -l)" = 1 ]
 result "-N 3: cycles, and what they have in common" $? "$out"
+
+coll 0 2 all -b 8 -e 8 -n 1 -w 0 -N 2 &&
+	for kind in $kinds; do
+		awk -v k="# $kind" '/^# 2 cycles/ { on = 1 } on && $0 == k { n++ } END { exit n != 1 }' "$out" || break
+	done
+result "-N 2 of all collectives: whose times they are" $? "$out"
 for average in 0 1 2; do
 	coll 0 3 allreduce -b 64 -e 64 -n 4 -a $average && rows 1
 	result "-a $average" $? "$out"

@@ -137,6 +137,8 @@ static void print_cycles(const struct coll *c)
 	for (i = 0; i < c->n_cycle; i++) {
 		const struct row *row = &c->all[i];
 
+		if (!c->kind && (!i || row->kind != row[-1].kind))
+			printf("# %s\n", row->kind->name);
 		row_front(row);
 		for (h = 0; h < row->halves; h++) {
 			for (k = 0; k < c->cycles; k++)
