@@ -132,10 +132,12 @@ int backplane_ask(const char *dir, const char *name, struct backplane_status *s,
 		close(region);
 	}
 	if (ret)
-		snprintf(why, room, "backplane \"%s\": %s: %s", name, path,
+		snprintf(why, room, "backplane \"%s\": %s: %s%s", name, path,
 			 ret == -EPROTO || ret == -EBADMSG ?
 			 "the answer makes no sense: it is of another version, or you may not ask" :
-			 strerror(-ret));
+			 ret == -EAGAIN ? "vfabswitchd does not answer: is it stopped?" :
+			 strerror(-ret),
+			 fd == -EACCES ? ": vfabswitchd --allow lets other users ask" : "");
 	return ret;
 }
 
