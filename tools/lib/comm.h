@@ -32,7 +32,7 @@
 #include "vfab_int.h"
 
 #define COMM_VECTOR	(VFAB_VECTORS - 1)
-#define COMM_VERSION	5
+#define COMM_VERSION	6
 
 /*
  * How long a rank sleeps, or is woken by rings, without looking at the others.
@@ -63,7 +63,7 @@
  */
 struct record {
 	uint64_t step;		/* as member's: the call's first one is polled here */
-	uint64_t call;		/* digest of the arguments */
+	uint64_t call;		/* digest of the arguments of all calls so far */
 	uint32_t flags;		/* RECORD_* */
 	uint32_t vote;		/* it has imported what the others named */
 	uint64_t most;		/* bytes for one rank, of vfab_alltoallv() */
@@ -158,7 +158,8 @@ struct vfab_comm {
 	size_t slot_bytes, box_bytes;
 	uint64_t tag;
 	uint64_t base;		/* steps of all calls before the current one */
-	uint64_t call;		/* of the current call, 0: not compared */
+	uint64_t call;		/* the own record's, 0: not compared */
+	uint64_t past;		/* digest of the calls that are compared */
 	uint64_t calls;
 	uint64_t reached;	/* a step that all are known to have passed */
 	uint64_t slot_free[COMM_SLOTS];	/* the step that all must have passed */

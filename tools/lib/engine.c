@@ -250,12 +250,15 @@ static void new_record(struct op *o)
 	struct vfab_comm *c = o->c;
 	struct record *r = &c->draft;
 
-	r->call = o->digest;
+	/* A root waits for nobody: that others have another one, the next call sees. */
+	if (o->digest)
+		c->past = comm_mix(c->past, o->digest) | 1;
+	c->call = o->digest ? c->past : 0;
+	r->call = c->call;
 	r->flags = 0;
 	r->most = o->len;
 	if (o->windows)
 		direct_announce(o, r);
-	c->call = o->digest;
 }
 
 static void op_begin(struct op *o)

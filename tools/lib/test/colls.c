@@ -765,7 +765,7 @@ static void mistaken(uint32_t rank)
 	struct vfab_comm *c, *none;
 	int ret;
 
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < 7; i++) {
 		EQUAL(vfab_comm_create(ep, order, 4, TAG + i, LONG, &c), 0);
 		/* refused, and nothing happens */
 		EQUAL(vfab_broadcast(c, buf, buf, 1, VFAB_U32, 4), -EINVAL);
@@ -808,6 +808,11 @@ static void mistaken(uint32_t rank)
 			      rank == 1 ? vfab_recv(c, buf, 4, VFAB_U32, 0) : 0;
 			if (!ret)
 				ret = vfab_barrier(c);
+			break;
+		case 5:
+			/* Nobody waits for anybody */
+			EQUAL(vfab_broadcast(c, buf, buf, 4, VFAB_U32, rank), 0);
+			ret = vfab_barrier(c);
 			break;
 		default:
 			setenv("VFAB_TUNING", "/nowhere", 1);
