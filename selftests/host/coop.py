@@ -125,6 +125,11 @@ def attaching():
     says('it lets go', node, 'close', 'ok')
     says('and attaches again', node, f'open {domain(1)} 4294967295', 'ok')
     node.kill()
+    for ranks, status in (('0', 0), ('0-1', 2)):
+        got = subprocess.run([f'{TOOLS}/vfabrun', '--domain', domain(1), '--ranks', ranks, 'true'],
+                             stderr=subprocess.PIPE, text=True, check=False)
+        ok(f'vfabrun starts {ranks}: status {status}', got.returncode == status and
+           (not status or 'is one node of a backplane' in got.stderr), got)
 
 
 def windows():

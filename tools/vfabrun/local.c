@@ -93,6 +93,12 @@ static void child(struct proc *p, char **argv, int report, void (*env)(uint32_t 
 		dup2(null, 0);
 	}
 	job_env(job.rank, job.size, index, job.share, job.domain);
+	if (job.placed) {
+		job_put("VFAB_NODE", job.node);
+		job_put("VFAB_LOCAL_RANK", index);
+	}
+	if (job.placed && job.node == VFAB_NODE_NONE)
+		unsetenv("VFAB_NODE");
 	if (env)
 		env(p - job.proc);
 	if (piped) {

@@ -127,7 +127,8 @@ int choose_ranks(uint32_t n, const char *list, const struct vfab_info *info)
 			return EXIT_USAGE;
 		}
 	job.world = info->world;
-	job.share = info->world / (info->nodes ? info->nodes : 1);
+	/* A backplane may have more nodes than a domain has ranks */
+	job.share = info->nodes > info->world ? 1 : info->world / (info->nodes ? info->nodes : 1);
 	job.width = snprintf(text, sizeof(text), "%u", info->world - 1);
 	return 0;
 }
@@ -191,6 +192,8 @@ int check_here(const struct vfab_info *info)
 
 	if (job.memfd || !find_places(info, &p))
 		return 0;
+	job.placed = true;
+	job.node = p.self;
 	for (i = 0; i < job.size; i++)
 		if (p.place[job.rank[i]] != p.self) {
 			say("rank %u is on node %u of %s, this is node %u: give --nodes or --ranks",

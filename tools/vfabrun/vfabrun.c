@@ -128,10 +128,15 @@ static int make_memfd(uint32_t n)
 	return 0;
 }
 
+static bool is_node(const char *domain)
+{
+	return domain && !strncmp(domain, "backplane:", 10);
+}
+
 /* Of another transport: what the module says is not of this domain. */
 static bool elsewhere(const char *domain)
 {
-	return domain && (!strncmp(domain, "memfd:", 6) || !strncmp(domain, "backplane:", 10));
+	return is_node(domain) || (domain && !strncmp(domain, "memfd:", 6));
 }
 
 int main(int argc, char **argv)
@@ -247,6 +252,12 @@ int main(int argc, char **argv)
 	ret = choose_ranks(n, list, &info);
 	if (ret)
 		return ret;
+	if (is_node(job.domain ? job.domain : getenv("VFAB_DOMAIN"))) {
+		if (job.size > 1)
+			return misused("--ranks", "one process is one node of a backplane: start one that opens an endpoint for each rank");
+		job.placed = true;
+		job.node = VFAB_NODE_NONE;
+	}
 	if (agent)
 		return agent_run(strtoul(agent, NULL, 10), here, &info, argv + optind);
 	ret = check_here(&info);

@@ -76,6 +76,8 @@ struct job {
 	uint32_t rank[VFAB_MAX_WORLD];	/* of all of the job, in its order */
 	uint32_t size;			/* how many, of which @n are the role's */
 	uint32_t world, share;		/* of the domain, and of one of its nodes */
+	bool placed;			/* all on @node of a backplane; VFAB_NODE_NONE: unknown */
+	uint32_t node;
 	const char *domain;
 	bool memfd;			/* or another transport without a module */
 	double timeout, grace;
