@@ -203,7 +203,7 @@ if command -v gnuplot >/dev/null; then
 	done
 	ends 0 matrix -n 3 -s 4K -i 1 --plot "$tmp/m.png" && [ "$(head -c 4 "$tmp/m.png" | tail -c 3)" = PNG ]
 	result "a picture in PNG" $? "$out"
-	ends 2 coll barrier --plot "$tmp/none/p.svg" && grep -q 'was not drawn' "$out"
+	ends 2 coll barrier --plot "$tmp/none/p.svg" && grep -q 'was not drawn' "$out" && ! grep -q '<svg' "$out"
 	result "a picture that cannot be written" $? "$out"
 else
 	refuses 'which is not installed: install gnuplot-nox' coll allreduce --plot "$tmp/p.svg"
@@ -245,6 +245,8 @@ refuses 'there is no mode "x"' matrix -m x
 result "matrix: no such mode" $? "$out"
 refuses 'a pair takes 2 ranks' matrix -n 1
 result "matrix: one rank" $? "$out"
+refuses 'takes 2 ranks or more' tune -n 1
+result "tune: one rank" $? "$out"
 refuses 'sendrecv has one algorithm' tune sendrecv
 result "tune: nothing to choose" $? "$out"
 refuses 'sizes are 4 to 1G' tune -b 1

@@ -445,6 +445,8 @@ int tune_main(int argc, char **argv)
 	ret = run_start(&t.run, &o, argv);
 	if (ret >= 0)
 		return ret;
+	if (t.run.size < 2)
+		return setup_error("a collective takes 2 ranks or more: there is 1");
 	vfab_comm_set_timeout(t.run.comm, VFAB_FOREVER);
 	ret = setup(&t);
 	if (!ret && run_first(&t.run))
