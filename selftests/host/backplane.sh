@@ -165,6 +165,7 @@ if part behind; then
 	deaf=$!
 	until_said 0 20 '$n[2].view == "live"'
 	ok "a change is made although one node does not follow" on 0 'vfabctl link set d1/ep0 down'
+	ok "which is said" grep -q 'a node did not follow in time, and was expelled' "$tmp/out"
 	ok "that one is expelled" said 0 '$n[2].view == "lost" and $n[2].why == "behind" and $n[1].view == "live"'
 	ok "the other one has followed" said 0 '$n[1].followed == $b.change'
 	wait $deaf

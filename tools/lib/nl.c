@@ -151,8 +151,6 @@ static int verdict(struct vfab_nl *nl, const struct nlmsghdr *msg)
 		return fail(nl, EPROTO, "the kernel's answer is cut off");
 	}
 	memcpy(&err, payload, sizeof(err));
-	if (!err)
-		return 0;
 	if (msg->nlmsg_type == NLMSG_ERROR) {
 		skip = sizeof(struct nlmsgerr);
 		if (!(msg->nlmsg_flags & NLM_F_CAPPED) && len >= skip) {
@@ -178,7 +176,9 @@ static int verdict(struct vfab_nl *nl, const struct nlmsghdr *msg)
 			}
 		}
 	}
-	return text ? fail(nl, -err, text) : fail_kernel(nl, -err, bad);
+	if (text || !err)
+		return fail(nl, -err, text ? text : "");
+	return fail_kernel(nl, -err, bad);
 }
 
 static int parse_attr(const struct nlattr *attr, void *data)

@@ -62,8 +62,9 @@ void vfab_nl_close(struct vfab_nl *nl);
 /**
  * vfab_nl_error - why the last call failed
  *
- * The kernel's own sentence where it gave one, else one for the errno. Valid
- * until the next call.
+ * The kernel's own sentence where it gave one, else one for the errno. After a
+ * vfab_nl_do() that did not fail: what the kernel had to say all the same, or "".
+ * Valid until the next call.
  */
 const char *vfab_nl_error(const struct vfab_nl *nl);
 

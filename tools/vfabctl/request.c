@@ -127,7 +127,11 @@ static int status(struct ctx *c, int ret)
 /* Send the request; a refusal is printed. Return: an exit status. */
 int ask(struct ctx *c, vfab_nl_cb cb, void *data)
 {
-	return status(c, vfab_nl_do(c->nl, cb, data));
+	int ret = vfab_nl_do(c->nl, cb, data);
+
+	if (!ret && *vfab_nl_error(c->nl))
+		error(c, "%s", vfab_nl_error(c->nl));
+	return status(c, ret);
 }
 
 /* The same as a dump. */
