@@ -110,7 +110,7 @@ if part coll; then
 	ok "and shown where it lies" on 1 'vfabctl domain show job |
 		grep "backplane cluster owner 0 place 0:0-1,1:2-3"'
 	ok "by node, too" on 1 'vfabctl -j node show job | jq -e "[.[] | [.node, .first, .last]] ==
-		[[0, 0, 1], [1, 2, 3], [2, null, null]]"'
+		[[0, 0, 1], [1, 2, 3], [2, null, null], [3, null, null]]"'
 	ok "a format that it does not fit is refused" on 1 'vfabctl export --format nvml-mock job/node0 2>&1 |
 		grep "placed on a backplane"'
 	for n in 0 1; do
