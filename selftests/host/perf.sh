@@ -260,9 +260,13 @@ for ms in 30 45 60 75 90 105; do
 	sleep "0.$(printf %03d $ms)"
 	kill -9 $pid
 	wait $pid
-	sleep 0.3
-	# dead ones that nobody has waited for yet are gone
-	ps -s $pid -o stat=,pid=,args= | awk '$1 !~ /^Z/' >>"$out"
+	# dead ones that nobody has waited for yet are gone; who is killed needs a CPU to die
+	for ((i = 0; i < 20; i++)); do
+		sleep 0.1
+		left=$(ps -s $pid -o stat=,pid=,args= | awk '$1 !~ /^Z/')
+		[ -n "$left" ] || break
+	done
+	[ -z "$left" ] || echo "$left" >>"$out"
 	awk '{ print $2 }' "$out" | xargs -r kill -9
 done 2>/dev/null
 [ ! -s "$out" ]
