@@ -254,7 +254,8 @@ int main(int argc, char **argv)
 		return ret;
 	if (is_node(job.domain ? job.domain : getenv("VFAB_DOMAIN"))) {
 		if (job.size > 1)
-			return misused("--ranks", "one process is one node of a backplane: start one that opens an endpoint for each rank");
+			return misused("--ranks",
+				       "one process is one node of a backplane: give one rank");
 		job.placed = true;
 		job.node = VFAB_NODE_NONE;
 	}
