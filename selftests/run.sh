@@ -232,12 +232,7 @@ if loaded; then
 	result "module unloads at the end" $? "$text"
 fi
 no_leak "after the module is unloaded"
-# How often each line ran, where that was counted: see scripts/coverage
-for file in "/sys/kernel/debug/gcov${ko%/*}/kmod"/*.gc*; do
-	[ -e "$file" ] || continue
-	mkdir -p "$out/gcov"
-	cat "$file" >"$out/gcov/${file##*/}"
-done
+"$here/counts" "$out/gcov"
 echo "1..$count" >>"$out/run.log"
 echo "# status: $wrong" >>"$out/run.log"
 exit $failed
