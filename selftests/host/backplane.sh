@@ -68,8 +68,11 @@ if part pair; then
 	ok "the other way round" until_said 1 60 '$n[0].view == "live" and $n[1].view == "self"'
 	ok "incarnation and age" said 0 \
 		'$n[1].incarnation == "1.1" and $n[1].age_ms < 3000 and $n[1].connected and $n[2].connected == false'
-	ok "a backplane says what it is" said 0 \
-		'$b.nodes == 4 and $b.node == 0 and $b.state == "active" and $b.size == 33554432 and $b.memory == "uncached" and $b.ready'
+	# What lies below 4 GiB, QEMU's registers make uncached; some kernels heed none
+	memory=uncached
+	on 0 'test -e /proc/mtrr' || memory=write-back
+	ok "a backplane says what it is" said 0 "\$b.memory == \"$memory\" and
+		"'$b.nodes == 4 and $b.node == 0 and $b.state == "active" and $b.size == 33554432 and $b.ready'
 	ok "an unknown one is refused" on 0 'vfabctl backplane show nobody 2>&1 | grep "no such backplane"'
 	ok "a wrong name is refused" on 0 'vfabctl backplane show a/b; [ $? = 2 ]'
 	ok "another network namespace does not see it" on 0 \
