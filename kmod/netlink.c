@@ -320,6 +320,20 @@ static int vf_nl_dump_domain(const struct vf_nl_to *to, struct vf_domain *dom,
 	return ret;
 }
 
+/* Where the messages of a dump go: to somebody who is no admin, unless he is found to be. */
+struct vf_nl_to vf_nl_dump_to(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return (struct vf_nl_to) {
+		.skb = skb,
+		.req = cb->skb,
+		.portid = NETLINK_CB(cb->skb).portid,
+		.seq = cb->nlh->nlmsg_seq,
+		.flags = NLM_F_MULTI,
+		.cmd = ((struct genlmsghdr *)nlmsg_data(cb->nlh))->cmd,
+		.cb = cb,
+	};
+}
+
 /**
  * vf_nl_dump - dump objects of one named domain, or of all visible ones
  * @skb: to fill
@@ -336,15 +350,7 @@ int vf_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
 	struct vf_nl_cursor *cur = (struct vf_nl_cursor *)cb->ctx;
 	struct nlattr **attrs = vf_dump_attrs(cb);
 	struct net *net = sock_net(skb->sk);
-	struct vf_nl_to to = {
-		.skb = skb,
-		.req = cb->skb,
-		.portid = NETLINK_CB(cb->skb).portid,
-		.seq = cb->nlh->nlmsg_seq,
-		.flags = NLM_F_MULTI,
-		.cmd = ((struct genlmsghdr *)nlmsg_data(cb->nlh))->cmd,
-		.cb = cb,
-	};
+	struct vf_nl_to to = vf_nl_dump_to(skb, cb);
 	struct vf_domain *dom;
 	unsigned long id;
 	int ret = 0;

@@ -75,6 +75,7 @@ int vf_nl_get_rank(struct sk_buff *skb, struct genl_info *info, vf_nl_fill_t fil
 int vf_nl_walk_index(const struct vf_nl_to *to, struct vf_domain *dom,
 		     struct nlattr *only, u32 limit, vf_nl_fill_t fill,
 		     unsigned long *index);
+struct vf_nl_to vf_nl_dump_to(struct sk_buff *skb, struct netlink_callback *cb);
 int vf_nl_dump(struct sk_buff *skb, struct netlink_callback *cb,
 	       vf_nl_walk_t walk);
 

@@ -211,23 +211,11 @@ int vfabric_nl_backplane_node_get_doit(struct sk_buff *skb, struct genl_info *in
 	return ret;
 }
 
-static struct vf_nl_to vf_nl_bp_to(struct sk_buff *skb, struct netlink_callback *cb)
-{
-	return (struct vf_nl_to) {
-		.skb = skb,
-		.req = cb->skb,
-		.portid = NETLINK_CB(cb->skb).portid,
-		.seq = cb->nlh->nlmsg_seq,
-		.flags = NLM_F_MULTI,
-		.cmd = ((struct genlmsghdr *)nlmsg_data(cb->nlh))->cmd,
-	};
-}
-
 int vfabric_nl_backplane_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct vf_nl_bp_cursor *cur = (struct vf_nl_bp_cursor *)cb->ctx;
 	struct nlattr *name = vf_dump_attrs(cb)[VFAB_A_BACKPLANE];
-	struct vf_nl_to to = vf_nl_bp_to(skb, cb);
+	struct vf_nl_to to = vf_nl_dump_to(skb, cb);
 	struct vf_bp_dev *bd;
 	int ret = vf_nl_bp_begin(skb, cb);
 
@@ -247,7 +235,7 @@ int vfabric_nl_backplane_node_get_dumpit(struct sk_buff *skb, struct netlink_cal
 {
 	struct vf_nl_bp_cursor *cur = (struct vf_nl_bp_cursor *)cb->ctx;
 	struct nlattr **attrs = vf_dump_attrs(cb), *only = attrs[VFAB_A_NODE];
-	struct vf_nl_to to = vf_nl_bp_to(skb, cb);
+	struct vf_nl_to to = vf_nl_dump_to(skb, cb);
 	struct vf_bp_dev *bd;
 	int ret = vf_nl_bp_begin(skb, cb);
 
