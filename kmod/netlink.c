@@ -465,14 +465,14 @@ static int vf_nl_fill_notice(struct sk_buff *skb, struct vf_domain *dom,
 }
 
 static void vf_nl_multicast(struct net *net, struct vf_domain *dom,
-			    const struct vf_notice *n)
+			    const struct vf_notice *n, gfp_t gfp)
 {
 	struct sk_buff *skb;
 	void *hdr;
 
 	if (!READ_ONCE(vf_nl_ready) || !genl_has_listeners(&vf_family, net, 0))
 		return;
-	skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	skb = genlmsg_new(NLMSG_GOODSIZE, gfp);
 	if (!skb) {
 		genl_set_err(&vf_family, net, 0, 0, -ENOBUFS);
 		return;
@@ -484,18 +484,21 @@ static void vf_nl_multicast(struct net *net, struct vf_domain *dom,
 		return;
 	}
 	genlmsg_end(skb, hdr);
-	genlmsg_multicast_netns(&vf_family, net, skb, 0, 0, GFP_KERNEL);
+	genlmsg_multicast_netns(&vf_family, net, skb, 0, 0, gfp);
 }
 
 void vf_notify(struct vf_domain *dom, const struct vf_notice *n)
 {
-	vf_nl_multicast(dom->net, dom, n);
+	vf_nl_multicast(dom->net, dom, n, GFP_KERNEL);
 }
 
-/* What is of no domain: to the initial network namespace */
+/*
+ * What is of no domain: to the initial network namespace. Under bd->lock, without which this
+ * node has no beat: does not wait for memory. Who listens is told that something is missing.
+ */
 void vf_notify_machine(const struct vf_notice *n)
 {
-	vf_nl_multicast(&init_net, NULL, n);
+	vf_nl_multicast(&init_net, NULL, n, GFP_NOWAIT | __GFP_NOWARN);
 }
 
 static int vf_nl_fill_system(const struct vf_nl_to *to, struct vf_domain *dom,
@@ -530,7 +533,7 @@ int vfabric_nl_system_set_doit(struct sk_buff *skb, struct genl_info *info)
 				    "nothing to set: give netns-mode");
 	n.shared = nla_get_u32(info->attrs[VFAB_A_NETNS_MODE]);
 	vf_set_netns_shared(n.shared == VFAB_NETNS_SHARED);
-	vf_nl_multicast(genl_info_net(info), NULL, &n);
+	vf_nl_multicast(genl_info_net(info), NULL, &n, GFP_KERNEL);
 	return 0;
 }
 
