@@ -101,7 +101,7 @@ int vf_backplane_endpoint_add(struct vf_bp_dev *bd, const struct vfab_bp_endpoin
 void vf_backplane_endpoint_set(struct vf_bp_dev *bd, u32 index,
 			       const struct vfab_bp_endpoint *rec);
 void vf_backplane_endpoint_del(struct vf_bp_dev *bd, u32 index);
-int vf_backplane_window_add(struct vf_bp_dev *bd, const struct vfab_bp_window *rec);
+int vf_backplane_window_add(struct vf_bp_dev *bd, const struct vfab_bp_window *rec, u32 had);
 void vf_backplane_window_set(struct vf_bp_dev *bd, u32 index, const struct vfab_bp_window *rec);
 void vf_backplane_window_del(struct vf_bp_dev *bd, u32 index);
 

@@ -137,7 +137,8 @@ void vf_bp_publish_follow(struct vf_bp_dev *bd, struct vf_bp_other *o)
 
 /* --- Records ---------------------------------------------------------------------- */
 
-static int vf_bp_add(struct vf_bp_dev *bd, struct vf_bp_table *t, const void *rec)
+/* Where as many as @want are free. */
+static int vf_bp_add(struct vf_bp_dev *bd, struct vf_bp_table *t, const void *rec, u32 want)
 {
 	u32 index;
 
@@ -146,14 +147,16 @@ static int vf_bp_add(struct vf_bp_dev *bd, struct vf_bp_table *t, const void *re
 		mutex_unlock(&bd->lock);
 		return -ENODEV;
 	}
-	index = find_first_zero_bit(t->used, t->room);
-	if (index < t->room) {
-		__set_bit(index, t->used);
-		vf_bp_write(vf_bp_record(bd, t, index), rec, t->bytes, &t->seq[index]);
-		vf_bp_publish(bd, bd->state);
+	if (t->room - bitmap_weight(t->used, t->room) < want) {
+		mutex_unlock(&bd->lock);
+		return -ENOSPC;
 	}
+	index = find_first_zero_bit(t->used, t->room);
+	__set_bit(index, t->used);
+	vf_bp_write(vf_bp_record(bd, t, index), rec, t->bytes, &t->seq[index]);
+	vf_bp_publish(bd, bd->state);
 	mutex_unlock(&bd->lock);
-	return index < t->room ? index : -ENOSPC;
+	return index;
 }
 
 static void vf_bp_set(struct vf_bp_dev *bd, struct vf_bp_table *t, u32 index, const void *rec)
@@ -188,7 +191,7 @@ static void vf_bp_del(struct vf_bp_dev *bd, struct vf_bp_table *t, u32 index)
  */
 int vf_backplane_domain_add(struct vf_bp_dev *bd, const struct vfab_bp_domain *rec)
 {
-	return vf_bp_add(bd, &bd->domains, rec);
+	return vf_bp_add(bd, &bd->domains, rec, 1);
 }
 
 /* Another content; nothing happens where the record was not added in this incarnation */
@@ -204,7 +207,7 @@ void vf_backplane_domain_del(struct vf_bp_dev *bd, u32 index)
 
 int vf_backplane_endpoint_add(struct vf_bp_dev *bd, const struct vfab_bp_endpoint *rec)
 {
-	return vf_bp_add(bd, &bd->endpoints, rec);
+	return vf_bp_add(bd, &bd->endpoints, rec, 1);
 }
 
 void vf_backplane_endpoint_set(struct vf_bp_dev *bd, u32 index,
@@ -218,9 +221,10 @@ void vf_backplane_endpoint_del(struct vf_bp_dev *bd, u32 index)
 	vf_bp_del(bd, &bd->endpoints, index);
 }
 
-int vf_backplane_window_add(struct vf_bp_dev *bd, const struct vfab_bp_window *rec)
+/* More than @had must be free: what whoever wants one has already */
+int vf_backplane_window_add(struct vf_bp_dev *bd, const struct vfab_bp_window *rec, u32 had)
 {
-	return vf_bp_add(bd, &bd->windows, rec);
+	return vf_bp_add(bd, &bd->windows, rec, had + 1);
 }
 
 void vf_backplane_window_set(struct vf_bp_dev *bd, u32 index, const struct vfab_bp_window *rec)

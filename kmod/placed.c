@@ -244,7 +244,11 @@ void vf_placed_free(struct vf_window *win)
 	vf_backplane_free(win->dom->placed->bd, &win->mem, win->change);
 }
 
-/* Tell of a window that has its handle; -ENOSPC where there is no room for more. */
+/*
+ * Tell of a window that has its handle; -ENOSPC where there is no room for more. All
+ * domains of a node share its records: so that none of them takes all, nor one endpoint
+ * what its domain may have, more must be free than the two have already.
+ */
 int vf_placed_window(struct vf_holder *h, struct vf_window *win)
 {
 	struct vf_placed *p = h->dom->placed;
@@ -262,10 +266,11 @@ int vf_placed_window(struct vf_holder *h, struct vf_window *win)
 	int ret;
 
 	lockdep_assert_held(&h->dom->lock);
-	ret = vf_backplane_window_add(p->bd, &rec);
+	ret = vf_backplane_window_add(p->bd, &rec, p->windows + h->nwindows);
 	if (ret < 0)
 		return ret;
 	win->record = ret;
+	p->windows++;
 	p->news = true;
 	return 0;
 }
@@ -274,6 +279,7 @@ void vf_placed_window_gone(struct vf_window *win)
 {
 	lockdep_assert_held(&win->dom->lock);
 	vf_backplane_window_del(win->dom->placed->bd, win->record);
+	win->dom->placed->windows--;
 	vf_placed_gone(win);
 }
 

@@ -46,6 +46,7 @@ struct vf_published {
  * @loss:	something was taken away by that
  * @stale:	@pub is not what is so any more
  * @reissued:	@pub is, and has not been announced
+ * @windows:	of this node's endpoints
  * @change:	the last one that was announced for this domain
  * @gone:	windows whose memory is no longer used once the next one is followed
  */
@@ -62,6 +63,7 @@ struct vf_placed {
 	bool loss;
 	bool stale;
 	bool reissued;
+	u32 windows;
 	u64 change;
 	struct list_head gone;
 };

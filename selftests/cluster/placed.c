@@ -411,6 +411,49 @@ static void test_full(void)
 	leave(&dom, fd);
 }
 
+/* Windows until there are no more for this endpoint */
+static unsigned int grab(int fd, int *ret)
+{
+	unsigned int n = 0;
+	uint64_t handle;
+
+	while (!(*ret = vft_alloc(fd, VFT_PAGE, 0, VFT_RW, &handle)))
+		n++;
+	return n;
+}
+
+/* All domains of a node share the records of its windows: none can take them all. */
+static void test_share(void)
+{
+	static const uint8_t place[] = { 0, 0 };
+	struct vft_domain greedy, other;
+	unsigned int n[3] = { 0 }, i;
+	int fd[3] = { -1, -1, -1 }, ret[3];
+
+	domain(&greedy, "greedy", 2, place);
+	domain(&other, "other", 2, place);
+	for (i = 0; i < 3 && !node; i++) {
+		fd[i] = join(i < 2 ? &greedy : &other, i % 2);
+		NEED(fd[i] >= 0, "attached");
+		n[i] = grab(fd[i], &ret[i]);
+	}
+	if (!node) {
+		CHECK(ret[0] == -ENOSPC && n[0] > 600,
+		      "ENOSPC where an endpoint has half of what is left: %u windows, %d", n[0],
+		      ret[0]);
+		CHECK(ret[1] == -ENOSPC && n[1] > 200,
+		      "another one of its domain has windows, too: %u, %d", n[1], ret[1]);
+		CHECK(ret[2] == -ENOSPC && n[2] > 300, "and so has another domain: %u, %d", n[2],
+		      ret[2]);
+		close(fd[1]);
+		CHECK(vft_until(LATE_MS, !vft_endpoint_get(&greedy, 1, VFAB_A_HELD)) &&
+		      grab(fd[2], &ret[2]) > 0, "which has more when some are given back");
+		close(fd[2]);
+	}
+	leave(&greedy, fd[0]);
+	leave(&other, -1);
+}
+
 /* --- Doorbells and atomics ------------------------------------------------------- */
 
 /* Who is about to sleep is not waited for by sleeping, at first: there are a million of them. */
@@ -918,6 +961,7 @@ static const struct {
 	{ "refusals", test_refusals, false },
 	{ "windows", test_windows, false },
 	{ "full", test_full, false },
+	{ "share", test_share, false },
 	{ "bells", test_bells, false },
 	{ "all", test_all, false },
 	{ "atomics", test_atomics, false },

@@ -73,6 +73,9 @@ static int device_alloc(struct vfab_ep *ep, struct vfab_window_alloc *a)
 	ret = errno;
 	if (ret == EEXIST)
 		return vfabi_fail_tag(ep, a->tag);
+	if (ret == ENOSPC)
+		return vfabi_fail(ret,
+				  "this node's part of the backplane has no memory left ('vfabctl backplane show' tells) or, for this domain and endpoint, no more windows: free some");
 	return vfabi_fail(ret, "a window of %llu bytes: %s", (unsigned long long)a->size,
 			  vfabi_errno(ret));
 }

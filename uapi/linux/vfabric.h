@@ -41,7 +41,10 @@
  *              nothing is attached there
  * EDQUOT       a limit of the domain, endpoint or user is reached
  * ENOSPC       the file has used up its mmap cookies for that rank; ATTACH,
- *              WINDOW_ALLOC: this node's part of the backplane is full
+ *              WINDOW_ALLOC: this node's part of the backplane has no memory
+ *              left, or no record: of 1024 endpoints, or of 2048 windows, of
+ *              which more must be free than the domain has on this node and the
+ *              endpoint has, together
  * ENOMEM       out of memory (of the machine or of the memory cgroup)
  * ETIMEDOUT    the deadline passed
  * EINTR        a signal arrived
