@@ -12,7 +12,7 @@
 static DEFINE_MUTEX(vf_registry);
 static DEFINE_XARRAY_ALLOC(vf_domains);
 static u32 vf_domain_next_id;
-static unsigned int vf_ndomains;	/* vf_registry */
+static unsigned int vf_ndomains, vf_nmirrors;	/* vf_registry: all, mirrors of these */
 static bool vf_shared;
 static atomic_t vf_seq = ATOMIC_INIT(1);
 
@@ -208,14 +208,23 @@ static struct vf_domain *vf_domain_alloc(const struct vf_domain_config *cfg,
 	return dom;
 }
 
-/* There must be room, and name and UUID be free; called under vf_registry. */
-static int vf_domain_check_new(struct net *net, const char *name, const uuid_t *uuid,
-			       struct netlink_ext_ack *extack)
+static bool vf_domain_is_mirror(const struct vf_domain *dom)
 {
+	return vf_is_placed(dom) && vf_placed_owner(dom) != vf_placed_home(dom);
+}
+
+/*
+ * There must be room, and name and UUID be free; called under vf_registry. Other nodes,
+ * whose domains are mirrored, take none of the room that those of this machine have.
+ */
+static int vf_domain_check_new(struct net *net, const char *name, const uuid_t *uuid,
+			       bool mirror, struct netlink_ext_ack *extack)
+{
+	unsigned int have = mirror ? vf_nmirrors : vf_ndomains - vf_nmirrors;
 	struct vf_domain *other;
 	unsigned long id;
 
-	if (vf_ndomains >= vf_param_max_domains) {
+	if (have >= vf_param_max_domains) {
 		NL_SET_ERR_MSG(extack,
 			       "too many domains: delete one, or load the module with a larger max_domains");
 		return -ENOSPC;
@@ -235,7 +244,7 @@ static int vf_domain_check_new(struct net *net, const char *name, const uuid_t *
 }
 
 /**
- * vf_domain_refused - would vf_domain_create() fail, whatever the topology?
+ * vf_domain_refused - would vf_domain_create() of a mirror fail, whatever the topology?
  * @net: as for that
  * @name: the same, not NULL
  * @uuid: the same, not NULL
@@ -249,7 +258,7 @@ int vf_domain_refused(struct net *net, const char *name, const uuid_t *uuid)
 	int ret;
 
 	mutex_lock(&vf_registry);
-	ret = vf_domain_check_new(net, name, uuid, NULL);
+	ret = vf_domain_check_new(net, name, uuid, true, NULL);
 	mutex_unlock(&vf_registry);
 	return ret;
 }
@@ -280,7 +289,7 @@ static int vf_domain_take_id(struct vf_domain *dom, struct net *net)
 			return 0;
 		xa_erase(&vf_domains, dom->id);
 		dom->name[0] = 0;
-	} while (tries++ < vf_param_max_domains);
+	} while (tries++ < vf_ndomains);
 	return -ENOSPC;
 }
 
@@ -346,7 +355,7 @@ struct vf_domain *vf_domain_create(struct net *net,
 	/* Its device files are there before it is: nobody attaches until then */
 	mutex_lock(&dom->lock);
 	mutex_lock(&vf_registry);
-	ret = vf_domain_check_new(net, dom->name, &dom->uuid, extack);
+	ret = vf_domain_check_new(net, dom->name, &dom->uuid, vf_domain_is_mirror(dom), extack);
 	if (!ret)
 		ret = vf_domain_take_id(dom, net);
 	if (ret)
@@ -364,6 +373,7 @@ struct vf_domain *vf_domain_create(struct net *net,
 	}
 	kref_get(&dom->ref);		/* the caller's */
 	vf_ndomains++;
+	vf_nmirrors += vf_domain_is_mirror(dom);
 	atomic_inc(&vf_seq);
 	xa_store(&vf_domains, dom->id, dom, GFP_KERNEL); /* reserved: cannot fail */
 	mutex_unlock(&vf_registry);
@@ -439,6 +449,7 @@ int vf_domain_delete(struct vf_domain *dom, bool force)
 	mutex_lock(&vf_registry);
 	xa_erase(&vf_domains, dom->id);
 	vf_ndomains--;
+	vf_nmirrors -= vf_domain_is_mirror(dom);
 	WRITE_ONCE(dom->net, NULL);
 	mutex_unlock(&vf_registry);
 	vf_domain_put(dom);		/* the registry's */

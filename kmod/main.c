@@ -7,7 +7,7 @@
 
 unsigned int vf_param_max_domains = 256;
 module_param_named(max_domains, vf_param_max_domains, uint, 0444);
-MODULE_PARM_DESC(max_domains, "Domains on this machine (default 256)");
+MODULE_PARM_DESC(max_domains, "Domains that this machine owns, and again of others on backplanes (default 256)");
 
 unsigned int vf_param_userns_domains;
 module_param_named(userns_domains, vf_param_userns_domains, uint, 0444);

@@ -21,7 +21,7 @@ cd "$(dirname "$0")/../.." || exit 2
 . selftests/host/lib-vms
 node=$PWD/build/tools/test/bpnode
 [ -x "$node" ] || { echo "backplane.sh: nothing is built: run 'make -C tools all tests'" >&2; exit 2; }
-parts=${*:-pair silent events rmmod stop duel behind hostile kill unplug switchd foreign two four}
+parts=${*:-pair silent events rmmod stop duel behind mirrors hostile kill unplug switchd foreign two four}
 vms_begin
 VFABRIC_PARAMS='backplane_period_ms=200 backplane_timeout_ms=3000'
 
@@ -63,7 +63,7 @@ pair_up() {
 	ok "two VMs find one another" until_said 0 60 '$n[1].view == "live" and $n[1].state == "active"'
 }
 
-case $parts in *pair*|*silent*|*events*|*rmmod*|*stop*|*duel*|*behind*|*hostile*|*kill*|*unplug*|*switchd*) pair_up ;; esac
+case $parts in *pair*|*silent*|*events*|*rmmod*|*stop*|*duel*|*behind*|*mirrors*|*hostile*|*kill*|*unplug*|*switchd*) pair_up ;; esac
 if part pair; then
 	ok "the other way round" until_said 1 60 '$n[0].view == "live" and $n[1].view == "self"'
 	ok "incarnation and age" said 0 \
@@ -185,6 +185,19 @@ if part behind; then
 	ok "and none is missing" until_said 1 20 '$n[0].unmirrored == 0'
 	ok "deleted" on 0 'vfabctl domain delete d1'
 	ok "all memory is free again" until_said 0 20 '$b.used == 0 and $b.waiting == 0'
+fi
+
+if part mirrors; then
+	ok "a module for two domains" on 1 "rmmod vfabric && insmod \$VFABRIC_KO $VFABRIC_PARAMS max_domains=2"
+	ok "three domains of the other VM" on 0 'for d in m1 m2 m3; do
+		vfabctl domain create $d --size 2 --backplane rack --place 0:0,1:1 || exit; done'
+	ok "two of them are mirrored, one is not" until_said 1 30 '$n[0].unmirrored == 1'
+	ok "and take no room from its own" on 1 'vfabctl domain create d1 --size 2 && vfabctl domain create d2 --size 2'
+	ok "of which there are two" on 1 'vfabctl domain create d3 --size 2 2>&1 | grep "too many domains"'
+	ok "the third is mirrored when another one goes" on 0 'vfabctl domain delete m1'
+	ok "which takes a moment" until_said 1 20 '$n[0].unmirrored == 0'
+	ok "deleted" on 0 'vfabctl domain delete m2 && vfabctl domain delete m3'
+	ok "loaded anew" on 1 "rmmod vfabric && insmod \$VFABRIC_KO $VFABRIC_PARAMS"
 fi
 
 # busy TEXT COMMAND...: on the host; how busy is VM 0 meanwhile? What others may
