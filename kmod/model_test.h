@@ -477,6 +477,29 @@ static inline void verdicts(void)
 	vf_topo_destroy(&t);
 }
 
+/* Two endpoints of six ports, as many switches in a row between them, one link slow */
+static u32 chain_rate(u32 switches)
+{
+	struct vf_topo_config cfg;
+	struct vf_route r;
+	struct vf_topo t;
+	u32 i;
+
+	fresh(&cfg, 2, switches);
+	for (i = 0; i < 6; i++)
+		join(2, 0, SW(0));
+	for (i = 1; i < switches; i++)
+		join(2, SW(i - 1), SW(i));
+	for (i = 0; i < 6; i++)
+		join(2, SW(switches - 1), 1);
+	make(&t, &cfg);
+	vf_topo_degrade(&t, 5, 20000, 300, 0);
+	vf_route_get(&t, 0, 1, &r);
+	i = r.latency == (switches + 1) * 300 + switches * 100 ? r.rate : 0;
+	vf_topo_destroy(&t);
+	return i;
+}
+
 static inline void rates(void)
 {
 	struct vf_topo t;
@@ -497,6 +520,10 @@ static inline void rates(void)
 	vf_topo_degrade(&t, 0, 50000, 300, 0);
 	result(!t.degraded, "as built again");
 	vf_topo_destroy(&t);
+
+	result(chain_rate(500) == 270000, "long paths are all followed");
+	result(chain_rate(1020) == 300000,
+	       "of too many hops, the last path is taken to be like the others");
 }
 
 /* What leaves by one port */

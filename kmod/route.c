@@ -489,12 +489,29 @@ u32 vf_route_paths(const struct vf_topo *t, u32 src, u32 dst)
 	return min(there, back);
 }
 
+/*
+ * One more of the paths from @src to @dst, unless @hops are enough: then @path stays that of
+ * the one before. One may have as many hops as there are routers, and there may be 64, for
+ * each of 1024 peers, all of it under domain->lock and as another node's tables want it.
+ */
+static void vf_path_next(const struct vf_topo *t, u32 src, u32 port, u32 dst,
+			 struct vf_path *path, u32 *hops)
+{
+	if (*hops >= VF_MAX_WALK)
+		return;
+	vf_route_walk(t, src, port, dst, path);
+	*hops += path->hops;
+}
+
 /**
  * vf_route_get - the route between two endpoints
  * @t: the topology
  * @src: a rank
  * @dst: another rank
  * @r: how they are joined, from @src's side; r->paths is the same from both
+ *
+ * The rate is that of all paths, the latency that of the fastest. When those that were
+ * followed have VF_MAX_WALK hops, the others are taken to be like the last of them.
  */
 void vf_route_get(const struct vf_topo *t, u32 src, u32 dst, struct vf_route *r)
 {
@@ -502,7 +519,7 @@ void vf_route_get(const struct vf_topo *t, u32 src, u32 dst, struct vf_route *r)
 	u64 back = vf_route_ports(t, &t->now, dst, src);
 	struct vf_path path = { };
 	u64 rate = 0, most = 0;
-	u32 n;
+	u32 n, hops = 0;
 
 	r->paths = vf_route_paths(t, src, dst);
 	r->rate = 0;
@@ -516,7 +533,7 @@ void vf_route_get(const struct vf_topo *t, u32 src, u32 dst, struct vf_route *r)
 	}
 	r->latency = VF_NONE;
 	for (n = 0; n < r->paths; n++, there &= there - 1) {
-		vf_route_walk(t, src, __ffs64(there), dst, &path);
+		vf_path_next(t, src, __ffs64(there), dst, &path, &hops);
 		rate += path.rate;
 		r->latency = min(r->latency, path.latency);
 	}
@@ -571,12 +588,13 @@ static bool vf_flow_start(struct vf_flow_step *s, u32 src, u64 amount)
 	u32 rate[VF_MAX_PORTS];
 	struct vf_path path = { };
 	u64 total = 0, before = 0;
+	u32 hops = 0;
 
 	for (i = 0; i < paths; i++, there &= there - 1) {
 		port[i] = __ffs64(there);
 		rate[i] = 1;
 		if (!same) {
-			vf_route_walk(t, src, port[i], s->dst, &path);
+			vf_path_next(t, src, port[i], s->dst, &path, &hops);
 			rate[i] = path.rate;
 		}
 		total += rate[i];

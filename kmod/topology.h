@@ -38,6 +38,7 @@
 #define VF_MAX_RADIX	4096	/* ports of a switch */
 #define VF_MAX_LINKS	65536
 #define VF_MAX_HOPS	64	/* of a path */
+#define VF_MAX_WALK	(VF_MAX_PORTS * VF_MAX_HOPS)	/* hops of the paths of a route */
 #define VF_MAX_RATE	100000000	/* of a link: 100 TB/s */
 #define VF_MAX_LATENCY	1000000000	/* of a link or a switch: a second */
 #define VF_NONE		(~0U)
