@@ -93,6 +93,15 @@ static inline struct file *vf_shmem_file(struct vfsmount *mnt,
 #endif
 }
 
+/* A sentence with a number in it; where an extack has no room for one, without */
+#ifdef NETLINK_MAX_FMTMSG_LEN	/* 6.2 */
+#define vf_extack_number(extack, text, number) \
+	NL_SET_ERR_MSG_FMT(extack, text ": %u", number)
+#else
+#define vf_extack_number(extack, text, number) \
+	do { (void)(number); NL_SET_ERR_MSG(extack, text); } while (0)
+#endif
+
 /* What pre_doit and post_doit of a genetlink family are told of the command */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define vf_genl_op genl_split_ops

@@ -373,6 +373,24 @@ static int vf_nl_link_set(struct genl_info *info, struct vf_link_set *set)
 	return 0;
 }
 
+/* No link is made faster than it was built. */
+static int vf_nl_check_rate(struct genl_info *info, const struct vf_topo *t,
+			    const struct vf_links *w, u32 rate)
+{
+	u32 i, at = 0;
+
+	while (rate != VF_NONE && (i = vf_links_next(t, w, &at)) != VF_NONE) {
+		if (rate <= t->link[i].rate)
+			continue;
+		NL_SET_BAD_ATTR(info->extack, info->attrs[VFAB_A_RATE]);
+		vf_extack_number(info->extack,
+				 "a link's rate is at most the one that it was built with",
+				 t->link[i].rate);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static void vf_nl_set_link(struct vf_domain *dom, u32 link, const struct vf_link_set *set)
 {
 	struct vf_link *l = &dom->topo.link[link];
@@ -442,7 +460,7 @@ static int vf_nl_set_links(struct sk_buff *skb, struct genl_info *info,
 	u32 i, at = 0;
 	int ret;
 
-	ret = vf_nl_link_set(info, &set);
+	ret = vf_nl_link_set(info, &set) ?: vf_nl_check_rate(info, &dom->topo, w, set.rate);
 	if (!ret && set.period)
 		ret = vf_nl_make_flaps(dom, w);
 	if (ret)

@@ -535,6 +535,10 @@ TEST_F(fabric, refusals)
 					vft_put_u32(&req, VFAB_A_WIDTH, 1))));
 	REFUSED(EINVAL, SET(0, -1, -1, vft_put_u32(&req, VFAB_A_RATE, 0)));
 	REFUSED(EINVAL, SET(0, -1, -1, vft_put_u32(&req, VFAB_A_RATE, 100000001)));
+	/* and not above the one that it was built with, which is named */
+	REFUSED(EINVAL, SET(0, -1, -1, vft_put_u32(&req, VFAB_A_RATE, RATE + 1)));
+	EXPECT_EQ(RATE, state_of(&self->dom, 0, 1).rate);
+	EXPECT_EQ(0, SET(0, -1, -1, vft_put_u32(&req, VFAB_A_RATE, RATE)));
 	REFUSED(EINVAL, SET(0, -1, -1, vft_put_u32(&req, VFAB_A_LATENCY, 1000000001)));
 	REFUSED(EINVAL, SET(0, -1, -1, vft_put_u32(&req, VFAB_A_FLAP_COUNT, 1)));
 	EXPECT_EQ(-ERANGE, SET(0, -1, -1, vft_put_u32(&req, VFAB_A_FLAP_PERIOD, 1)));
