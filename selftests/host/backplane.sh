@@ -21,7 +21,7 @@ cd "$(dirname "$0")/../.." || exit 2
 . selftests/host/lib-vms
 node=$PWD/build/tools/test/bpnode
 [ -x "$node" ] || { echo "backplane.sh: nothing is built: run 'make -C tools all tests'" >&2; exit 2; }
-parts=${*:-pair silent events rmmod stop duel behind mirrors hostile kill unplug switchd foreign two four}
+parts=${*:-pair silent events rmmod stop duel behind mirrors records hostile kill unplug switchd foreign two four}
 vms_begin
 VFABRIC_PARAMS='backplane_period_ms=200 backplane_timeout_ms=3000'
 
@@ -63,7 +63,7 @@ pair_up() {
 	ok "two VMs find one another" until_said 0 60 '$n[1].view == "live" and $n[1].state == "active"'
 }
 
-case $parts in *pair*|*silent*|*events*|*rmmod*|*stop*|*duel*|*behind*|*mirrors*|*hostile*|*kill*|*unplug*|*switchd*) pair_up ;; esac
+case $parts in *pair*|*silent*|*events*|*rmmod*|*stop*|*duel*|*behind*|*mirrors*|*records*|*hostile*|*kill*|*unplug*|*switchd*) pair_up ;; esac
 if part pair; then
 	ok "the other way round" until_said 1 60 '$n[0].view == "live" and $n[1].view == "self"'
 	ok "incarnation and age" said 0 \
@@ -198,6 +198,36 @@ if part mirrors; then
 	ok "which takes a moment" until_said 1 20 '$n[0].unmirrored == 0'
 	ok "deleted" on 0 'vfabctl domain delete m2 && vfabctl domain delete m3'
 	ok "loaded anew" on 1 "rmmod vfabric && insmod \$VFABRIC_KO $VFABRIC_PARAMS"
+fi
+
+# tell LINE: to bpowner, which has done it
+told=0
+tell() {
+	echo "$1" >"$tmp/say"
+	told=$((told + 1))
+	until_true 60 sh -c "[ \$(grep -c ^done $tmp/owner) = $told ]"
+}
+
+if part records; then
+	mkfifo "$tmp/say"
+	"${node%/*}/bpowner" "$tmp/rack/node2" blink 0:0,2:1 <>"$tmp/say" >"$tmp/owner" &
+	owner=$!
+	held='vfabctl -j endpoint show blink/ep1 | jq -e ".[0].held"'
+	ok "a domain of a node without a module" until_on 0 40 'vfabctl domain show blink'
+	ok "which says that a rank is held" tell 'hold 2 0 1'
+	ok "and so it is" until_on 0 20 "$held"
+	ok "the domain's record is gone for a moment" tell blink
+	ok "and what is in it is there again" until_on 0 20 "$held"
+	ok "a domain of a VM, of which that node has ranks" on 0 \
+		'vfabctl domain create d1 --size 4 --backplane rack --place 0:0-1,2:2-3'
+	ok "one is held" tell 'hold 0 0 2'
+	ok "as the owner sees" until_on 0 20 'vfabctl -j endpoint show d1/ep2 | jq -e ".[0].held"'
+	ok "it is deleted, and the record stays" on 0 'vfabctl domain delete d1 --force'
+	ok "that node goes on" tell 'link 0 0 up'
+	ok "and nothing is kept of the domain" until_said 0 20 '$b.used == 0 and $b.waiting == 0'
+	ok "it ends" tell delete
+	wait $owner
+	rm "$tmp/say"
 fi
 
 # busy TEXT COMMAND...: on the host; how busy is VM 0 meanwhile? What others may

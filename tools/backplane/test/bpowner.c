@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * A node that owns a domain and attaches nothing: what the module does, for tests of
- * cooperative nodes that have none. By example:
+ * A node that owns a domain, and what it says of endpoints may be so or not: for tests of
+ * the module, and of cooperative nodes that have none. By example:
  *
  *	bpowner /run/vfabric/rack/node0 job 1:0,2:1-2	three ranks on two other nodes
  *	bpowner /run/vfabric/rack/node0 job 1:0 wide	of more ports than any node mirrors
@@ -14,6 +14,8 @@
  *	entry PLANE RANK up|down	a switch's entry for a rank
  *	member RANK PARTITION		moves it; -1: into none
  *	garble				an entry and links that make no sense
+ *	blink				the domain has no record, and then has it again
+ *	hold NODE INDEX RANK		an endpoint of the domain of that record, for good
  *	delete				the domain, and ends
  */
 #include <stdio.h>
@@ -148,10 +150,43 @@ static void place(char *text)
 	}
 }
 
+static void vanish(void)
+{
+	const struct vfab_bp_domain none = { 0 };
+
+	vf_bp_write(&vf_bp_slot(&n->bp, n->self)->domain[0], &none, sizeof(none), &seq);
+	coop_followed(n, coop_changed(n, true));
+}
+
+/* Nobody is attached: there is a record, which is never taken back. */
+static void hold(uint32_t node, uint32_t index, uint32_t rank)
+{
+	const struct vfab_bp_domain *d = &vf_bp_slot(&n->bp, node)->domain[index];
+	struct vfab_bp_endpoint e = {
+		.state = cpu_to_le32(VFAB_BP_ENDPOINT_HELD),
+		.domain = cpu_to_le32(VFAB_BP_DOMAIN_ID(node, index)),
+		.rank = cpu_to_le32(rank),
+		.domain_generation = d->generation,
+		.generation = cpu_to_le64(1),
+		.channel = cpu_to_le32(VFAB_CHANNEL_NONE),
+	};
+	static uint32_t held;
+	uint64_t bell;
+
+	if (coop_take(n, 2 * COOP_PAGE, &bell)) {
+		fprintf(stderr, "bpowner: no room\n");
+		exit(2);
+	}
+	e.bell = cpu_to_le64(bell);
+	vf_bp_write(&vf_bp_slot(&n->bp, n->self)->endpoint[held], &e, sizeof(e),
+		    &n->endpoint_seq[held]);
+	held++;
+	coop_followed(n, coop_changed(n, false));
+}
+
 static bool obey(const char *line)
 {
-	struct vfab_bp_domain none = { 0 };
-	unsigned int a, b;
+	unsigned int a, b, rank;
 	char word[8];
 	int part;
 
@@ -163,13 +198,15 @@ static bool obey(const char *line)
 		member[a] = part;
 	else if (!strncmp(line, "garble", 6))
 		garbled = true;
-	if (strncmp(line, "delete", 6)) {
-		publish();
-		return true;
-	}
-	vf_bp_write(&vf_bp_slot(&n->bp, n->self)->domain[0], &none, sizeof(none), &seq);
-	coop_followed(n, coop_changed(n, true));
-	return false;
+	else if (sscanf(line, "hold %u %u %u", &a, &b, &rank) == 3 && a < VFAB_BP_MAX_NODES &&
+		 b < VFAB_BP_DOMAINS)
+		hold(a, b, rank);
+	else if (!strncmp(line, "blink", 5) || !strncmp(line, "delete", 6))
+		vanish();
+	if (!strncmp(line, "delete", 6))
+		return false;
+	publish();
+	return true;
 }
 
 int main(int argc, char **argv)
