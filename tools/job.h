@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "vfab.h"
 
 static inline void job_put(const char *name, uint32_t value)
 {
@@ -16,16 +17,16 @@ static inline void job_put(const char *name, uint32_t value)
 }
 
 /**
- * job_env - for the process at place @i of @n
+ * job_env - for the process at place @i of @n: all but LOCAL_RANK and LOCAL_WORLD_SIZE
  * @ranks: of the job, in its order
- * @share: ranks of a node
+ * @node: by rank; VFAB_NODE_NONE where that is not known
  * @domain: address, or NULL: as the environment says
  */
-static inline void job_env(const uint32_t *ranks, uint32_t n, uint32_t i, uint32_t share,
-			   const char *domain)
+static inline void job_env(const uint32_t *ranks, uint32_t n, uint32_t i,
+			   const uint32_t *node, const char *domain)
 {
 	char *list = malloc(n * 6 + 1), *at = list;
-	uint32_t k, place = 0;
+	uint32_t k, place = 0, here = node[ranks[i]];
 
 	for (k = 0; list && k < n; k++)
 		at += sprintf(at, "%s%u", k ? "," : "", ranks[k]);
@@ -33,18 +34,18 @@ static inline void job_env(const uint32_t *ranks, uint32_t n, uint32_t i, uint32
 		setenv("VFAB_RANKS", list, 1);
 	free(list);
 	for (k = 0; k < i; k++)
-		if (ranks[k] / share == ranks[i] / share)
-			place++;
+		place += node[ranks[k]] == here;
 	if (domain)
 		setenv("VFAB_DOMAIN", domain, 1);
 	job_put("VFAB_RANK", ranks[i]);
 	job_put("VFAB_WORLD_SIZE", n);
-	job_put("VFAB_NODE", ranks[i] / share);
+	if (here == VFAB_NODE_NONE)
+		unsetenv("VFAB_NODE");
+	else
+		job_put("VFAB_NODE", here);
 	job_put("VFAB_LOCAL_RANK", place);
 	job_put("RANK", i);
-	job_put("LOCAL_RANK", i);
 	job_put("WORLD_SIZE", n);
-	job_put("LOCAL_WORLD_SIZE", n);
 }
 
 #endif

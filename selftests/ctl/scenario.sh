@@ -192,11 +192,11 @@ ran "a step that does not say it" 1 'does not say what it should'
 scene <<END
 name: s
 teaches: t
-domains: {a: --size 2, b: --size 3}
+domains: {a: --size 2, b: --size 3 --nodes 3}
 choose: {who: 0-1}
 programs:
   job:
-    run: [sh, -c, 'echo \$\$(id -u) \$\$MINE \$\$VFAB_DOMAIN \$\$VFAB_RANK; sleep 100']
+    run: [sh, -c, 'echo \$\$(id -u) \$\$MINE \$\$VFAB_DOMAIN \$\$VFAB_RANK \$\$VFAB_NODE.\$\$VFAB_LOCAL_RANK; sleep 100']
     ranks: all
     in: \$b
     user: 1001
@@ -215,13 +215,14 @@ verdict:
 - {name: three ranks of b, count: 1001 is \$who \$b, is: 3}
 - {name: killed, exit: signal 9, ranks: 1}
 - {name: ended, exit: signal 15, ranks: not 1}
+- {name: a node each, says: \$b 2 2.0, ranks: 2}
 - {name: no rank, program: alone, says: alone none}
 END
 ran "two domains, a user, an environment, signals" 0 held
 check "a shell did what it should" grep -q '^[0-9]*$' "$tmp/shell"
 check "nothing is left of the two" nothing_left
 json "JSON" '.[0] | .name == "s" and .seed == 3 and .fault and .result == "held" and
-	(.steps | length) == 6 and (.verdict | length) == 4 and all(.verdict[]; .held)' \
+	(.steps | length) == 6 and (.verdict | length) == 5 and all(.verdict[]; .held)' \
 	scenario run "$tmp/s.yaml" --seed 3
 mkdir "$tmp/keep"
 ran "outputs are kept" 0 held --keep "$tmp/keep"

@@ -76,6 +76,11 @@ ok "an agent starts the ranks of its node" on 0 'vfabrun --domain job --ranks 1,
 ok "and a rank whose node is not given is missed" on 0 'vfabrun --domain job --nodes here \
 	--node-command "exec sh -c {command}" true 2>&1 | grep -x "vfabrun: rank 2 is on none of the nodes that --nodes gives"'
 
+# Not by its number of nodes, and not where an agent says so
+ok "who starts all on one node is told which" on 0 'vfabctl domain create late --size 4 --backplane rack --place 1:0-1,0:2-3 &&
+	vfabrun --domain late --ranks 3,2 -l sh -c "echo \$VFAB_NODE.\$VFAB_LOCAL_RANK" | sort | tr "\n" " " | grep -x "2: 0.1 3: 0.0 " &&
+	vfabctl domain delete late'
+
 # Two here, two there
 measure='vfabperf coll allreduce -b 8 -e 4K -n 3 -w 1'
 on 0 "for r in 0 1; do

@@ -57,6 +57,12 @@ for i in 0 1 2 3 4 5 6 7; do
 done | diff - "$tmp/out" >"$tmp/log" && [ ! -s "$tmp/err" ]
 result "ranks on two nodes, and what they are told" $? "$tmp/log"
 
+vfabrun --node-command "$local" --nodes a=5-7 --nodes b=0-1 --ranks 0,6,1,5 -l \
+	sh -c 'echo $VFAB_NODE.$VFAB_LOCAL_RANK, $LOCAL_RANK of $LOCAL_WORLD_SIZE' 2>&1 | sort >"$tmp/out"
+printf '%s\n' '0: 1.0, 0 of 2' '1: 1.1, 1 of 2' '5: 0.1, 1 of 2' '6: 0.0, 0 of 2' |
+	diff - "$tmp/out" >"$tmp/log"
+result "in the order of the job, whichever node is first" $? "$tmp/log"
+
 says 0 '# Out of bounds values : 0 OK' "${two[@]}" vfabperf coll allreduce -b 8 -e 4K -n 2 -w 1
 result "eight ranks on two nodes all-reduce" $? "$tmp/log"
 

@@ -208,14 +208,16 @@ struct crew {
  * @path: of the program, where it is not argv[0]
  * @domain: address, or NULL
  * @uid: -1: the caller's
- * @ranks: of the job, @n of them, and which of them this is
+ * @ranks: of the job, @n of them
+ * @node: by rank
  */
 struct job {
 	const struct program *program;
 	char **argv, **env;
 	const char *path, *domain;
 	long uid;
-	uint32_t *ranks, n, nodes, world;
+	uint32_t *ranks, n;
+	const uint32_t *node;
 };
 
 int crew_init(struct crew *w);
@@ -237,7 +239,7 @@ struct ctx;
  * @under_test: words instead of the program's, or NULL
  * @sets: NAME=VALUE for choices, up to a NULL
  * @keep: directory for outputs, or NULL
- * @world, @nodes: of each domain, of which @created are there
+ * @world, @node: of each domain, of which @created are there; @node by rank
  * @step_at: when each step was done, in seconds; negative: it was not
  * @deadline: of all of it, in seconds
  * @tmp: a directory of its own, which goes with it
@@ -251,7 +253,7 @@ struct run {
 	char **under_test, *const *sets;
 	const char *keep;
 	bool no_fault;
-	uint32_t world[MAX_ROWS], nodes[MAX_ROWS], created;
+	uint32_t world[MAX_ROWS], node[MAX_ROWS][MAX_WORLD], created;
 	double step_at[MAX_ROWS], deadline;
 	char tmp[32];
 };

@@ -275,10 +275,13 @@ static void child(const struct job *job, uint32_t i, int out, int report)
 	dup2(null, 0);
 	dup2(out, 1);
 	dup2(out, 2);
-	if (job->n)
-		job_env(job->ranks, job->n, i, job->world / job->nodes, job->domain);
-	else if (job->domain)
+	if (job->n) {
+		job_env(job->ranks, job->n, i, job->node, job->domain);
+		job_put("LOCAL_RANK", i);
+		job_put("LOCAL_WORLD_SIZE", job->n);
+	} else if (job->domain) {
 		setenv("VFAB_DOMAIN", job->domain, 1);
+	}
 	for (env = job->env; env && *env; env++)
 		putenv(*env);
 	become(job);

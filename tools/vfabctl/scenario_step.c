@@ -129,16 +129,20 @@ static struct addr domain_addr(const struct run *r, uint32_t i)
 }
 
 struct seen {
-	uint32_t id, world, nodes;
+	uint32_t id, world, *node;
 };
 
 static int see_domain(const struct vfab_nl_msg *msg, void *data)
 {
+	const struct nlattr *place = vfab_nl_attr(msg, VFAB_A_PLACE);
+	const uint8_t *node = place ? mnl_attr_get_payload(place) : NULL;
+	uint32_t nodes = get32(msg, VFAB_A_NODES), i;
 	struct seen *seen = data;
 
 	seen->id = get32(msg, VFAB_A_DOMAIN);
 	seen->world = get32(msg, VFAB_A_WORLD);
-	seen->nodes = get32(msg, VFAB_A_NODES);
+	for (i = 0; i < seen->world; i++)
+		seen->node[i] = node ? node[i] : i * nodes / seen->world;
 	return 0;
 }
 
@@ -147,7 +151,7 @@ static int create_domain(struct run *r, uint32_t i)
 	const struct domain *d = &r->s->domains[i];
 	struct addr a = domain_addr(r, i);
 	char command[MAX_SCALAR + 64];
-	struct seen seen = { 0 };
+	struct seen seen = { .node = r->node[i] };
 	int ret;
 
 	snprintf(command, sizeof(command), "domain create %s %s", a.name, d->args.s);
@@ -162,8 +166,6 @@ static int create_domain(struct run *r, uint32_t i)
 	vars_set(&r->vars, d->name.s, "%s", a.name);
 	vars_set(&r->vars, d->id, "%u", seen.id);
 	r->world[i] = seen.world;
-	/* Where ranks are placed on a backplane they need not be divided evenly */
-	r->nodes[i] = seen.nodes && r->world[i] % seen.nodes == 0 ? seen.nodes : 1;
 	return DONE;
 }
 
@@ -234,14 +236,14 @@ static char **expand_all(const struct run *r, const struct texts *t)
 	return words;
 }
 
-static int job_ranks(struct run *r, const struct program *p, struct job *job)
+static int job_ranks(struct run *r, const struct program *p, uint32_t world, struct job *job)
 {
 	char *list = vars_expand(&r->vars, p->ranks.s);
 	bool ranks[MAX_WORLD] = { false };
 	uint32_t i;
 
 	if (list && !strcmp(list, "all"))
-		memset(ranks, true, job->world);
+		memset(ranks, true, world);
 	else if (list && strcmp(list, "none") && !parse_ranks(list, ranks))
 		complain(r, &p->ranks,
 			 "ranks is \"%s\": it wants all, none, or a list such as 0-3,8",
@@ -263,7 +265,7 @@ static int start_program(struct run *r, const struct program *p, bool fault)
 	char first[VFAB_NAME_LEN + 1];
 	struct job job = {
 		.program = p, .env = env, .uid = user ? atol(user) : -1, .ranks = ranks,
-		.world = r->world[dom], .nodes = r->nodes[dom],
+		.node = r->node[dom],
 	};
 	const char *why;
 	int ret;
@@ -276,7 +278,7 @@ static int start_program(struct run *r, const struct program *p, bool fault)
 			expand_all(r, &p->run);
 		job.argv = words;
 	}
-	ret = job_ranks(r, p, &job);
+	ret = job_ranks(r, p, r->world[dom], &job);
 	if (!ret && job.argv && job.argv[0]) {
 		if (job.n)
 			report(r, NOTE_DONE, "%sstart %s: %s on %u rank%s of %s",

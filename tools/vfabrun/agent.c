@@ -25,10 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "../job.h"
 #include "vfabrun.h"
 
-static uint8_t node[VFAB_MAX_WORLD];
 static double heard;
 
 static void agent_line(const struct proc *p, int k, const char *s, size_t len)
@@ -100,17 +98,6 @@ static void take_command(struct source *s)
 	command(line);
 }
 
-/* Where this process is, for programs that ask by which ever name */
-static void agent_env(uint32_t i)
-{
-	const struct proc *p = &job.proc[i];
-
-	job_put("VFAB_NODE", node[p->rank]);
-	job_put("VFAB_LOCAL_RANK", i);
-	job_put("LOCAL_RANK", i);
-	job_put("LOCAL_WORLD_SIZE", job.n);
-}
-
 static void print_list(const uint32_t *ranks, uint32_t n)
 {
 	uint32_t i;
@@ -132,7 +119,7 @@ int agent_run(uint32_t index, const char *list, const struct vfab_info *info, ch
 	char line[64];
 	int ret, sigfd;
 
-	ret = choose_here(info, index, list, here, &n, node);
+	ret = choose_here(info, index, list, here, &n);
 	if (!ret)
 		ret = local_prepare(here, n);
 	if (ret)
@@ -149,7 +136,7 @@ int agent_run(uint32_t index, const char *list, const struct vfab_info *info, ch
 	heard = now();
 	job.role = &agent_role;
 	sigfd = block_signals();
-	ret = local_start(argv, agent_env);
+	ret = local_start(argv);
 	if (ret)
 		return ret;
 	watch(&input);

@@ -53,6 +53,12 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &l);
 }
 
+/* Or an agent's: all output goes to who started it, whose is the standard input */
+static bool local(void)
+{
+	return job.role == &local_role;
+}
+
 /* Of the job, these ranks are to be started here. */
 int local_prepare(const uint32_t *ranks, uint32_t n)
 {
@@ -76,7 +82,7 @@ static uint32_t place_in_job(uint32_t rank)
 	return i;
 }
 
-static void child(struct proc *p, char **argv, int report, void (*env)(uint32_t i))
+static void child(struct proc *p, char **argv, int report)
 {
 	uint32_t index = place_in_job(p->rank);
 	sigset_t none;
@@ -87,20 +93,14 @@ static void child(struct proc *p, char **argv, int report, void (*env)(uint32_t 
 	if (getppid() != job.pid)
 		_exit(1);
 	/* The first may read the standard input, the others' is empty. */
-	if (index || env) {
+	if (index || !local()) {
 		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 		dup2(null, 0);
 	}
-	job_env(job.rank, job.size, index, job.share, job.domain);
-	if (job.placed) {
-		job_put("VFAB_NODE", job.node);
-		job_put("VFAB_LOCAL_RANK", index);
-	}
-	if (job.placed && job.node == VFAB_NODE_NONE)
-		unsetenv("VFAB_NODE");
-	if (env)
-		env(p - job.proc);
+	job_env(job.rank, job.size, index, job.node, job.domain);
+	job_put("LOCAL_RANK", p - job.proc);
+	job_put("LOCAL_WORLD_SIZE", job.n);
 	if (piped) {
 		dup2(p->out[0].to, 1);
 		dup2(p->out[1].to, 2);
@@ -161,13 +161,12 @@ static int make_pipes(struct proc *p)
 	return 0;
 }
 
-/* @env adds to the environment of the process at this place of job.proc */
-int local_start(char **argv, void (*env)(uint32_t i))
+int local_start(char **argv)
 {
 	int report[2], err = 0, ret;
 	uint32_t i;
 
-	piped = job.label || env;
+	piped = job.label || !local();
 	if (piped)
 		raise_limit();
 	if (pipe2(report, O_CLOEXEC))
@@ -184,7 +183,7 @@ int local_start(char **argv, void (*env)(uint32_t i))
 			return ret;
 		}
 		if (!p->pid)
-			child(p, argv, report[1], env);
+			child(p, argv, report[1]);
 		p->alive = true;
 		job.alive++;
 		if (piped) {
@@ -209,6 +208,6 @@ int local_run(char **argv)
 	int ret = local_prepare(job.rank, job.size);
 
 	if (!ret)
-		ret = local_start(argv, NULL);
+		ret = local_start(argv);
 	return ret ? ret : supervise(sigfd);
 }

@@ -127,27 +127,29 @@ int choose_ranks(uint32_t n, const char *list, const struct vfab_info *info)
 			return EXIT_USAGE;
 		}
 	job.world = info->world;
-	/* A backplane may have more nodes than a domain has ranks */
-	job.share = info->nodes > info->world ? 1 : info->world / (info->nodes ? info->nodes : 1);
+	for (i = 0; i < info->world; i++)
+		job.node[i] = i * info->nodes / info->world;
 	job.width = snprintf(text, sizeof(text), "%u", info->world - 1);
 	return 0;
 }
 
-/* A domain on a backplane: by rank the node, and which node this is */
+/* A domain on a backplane: which, and which node of it this is */
 struct places {
 	char backplane[VFAB_NAME_LEN + 1];
-	uint8_t place[VFAB_MAX_WORLD];
 	uint32_t self;
 };
 
 static int read_places(const struct vfab_nl_msg *msg, void *data)
 {
 	const struct nlattr *place = vfab_nl_attr(msg, VFAB_A_PLACE);
+	const uint8_t *node = place ? mnl_attr_get_payload(place) : NULL;
+	uint32_t n = place ? mnl_attr_get_payload_len(place) : 0, i;
 	struct places *p = data;
 
-	if (!place || mnl_attr_get_payload_len(place) > sizeof(p->place))
+	if (!n || n > VFAB_MAX_WORLD)
 		return 0;
-	memcpy(p->place, mnl_attr_get_payload(place), mnl_attr_get_payload_len(place));
+	for (i = 0; i < n; i++)
+		job.node[i] = node[i];
 	snprintf(p->backplane, sizeof(p->backplane), "%s",
 		 vfab_nl_str(vfab_nl_attr(msg, VFAB_A_BACKPLANE)));
 	return 0;
@@ -192,19 +194,16 @@ int check_here(const struct vfab_info *info)
 
 	if (job.memfd || !find_places(info, &p))
 		return 0;
-	job.placed = true;
-	job.node = p.self;
 	for (i = 0; i < job.size; i++)
-		if (p.place[job.rank[i]] != p.self) {
+		if (job.node[job.rank[i]] != p.self) {
 			say("rank %u is on node %u of %s, this is node %u: give --nodes or --ranks",
-			    job.rank[i], p.place[job.rank[i]], p.backplane, p.self);
+			    job.rank[i], job.node[job.rank[i]], p.backplane, p.self);
 			return EXIT_USAGE;
 		}
 	return 0;
 }
 
-static int choose_placed(const struct vfab_info *info, uint32_t *here, uint32_t *count,
-			 uint8_t *node)
+static int choose_placed(const struct vfab_info *info, uint32_t *here, uint32_t *count)
 {
 	struct places p;
 	uint32_t i;
@@ -216,9 +215,8 @@ static int choose_placed(const struct vfab_info *info, uint32_t *here, uint32_t 
 	}
 	*count = 0;
 	for (i = 0; i < job.size; i++)
-		if (p.place[job.rank[i]] == p.self)
+		if (job.node[job.rank[i]] == p.self)
 			here[(*count)++] = job.rank[i];
-	memcpy(node, p.place, sizeof(p.place));
 	return 0;
 }
 
@@ -227,25 +225,25 @@ static int choose_placed(const struct vfab_info *info, uint32_t *here, uint32_t 
  * @index: the node's place among those that vfabrun was given
  * @list: what that said of it; NULL: as the domain places them
  * @here: receives them, in the order of the job
- * @node: receives, by rank, the node that it is on
  */
 int choose_here(const struct vfab_info *info, uint32_t index, const char *list,
-		uint32_t *here, uint32_t *count, uint8_t *node)
+		uint32_t *here, uint32_t *count)
 {
 	uint32_t listed[VFAB_MAX_WORLD], n, i, k;
 	int ret;
 
 	if (!list)
-		return choose_placed(info, here, count, node);
+		return choose_placed(info, here, count);
 	ret = read_list("--nodes", list, listed, &n);
 	if (ret)
 		return ret;
 	*count = 0;
+	memset(job.node, 0xff, sizeof(job.node));	/* VFAB_NODE_NONE */
 	for (i = 0; i < job.size; i++)
 		for (k = 0; k < n; k++)
 			if (listed[k] == job.rank[i]) {
 				here[(*count)++] = listed[k];
-				node[listed[k]] = index;
+				job.node[listed[k]] = index;
 			}
 	return 0;
 }

@@ -256,8 +256,7 @@ int main(int argc, char **argv)
 		if (job.size > 1)
 			return misused("--ranks",
 				       "one process is one node of a backplane: give one rank");
-		job.placed = true;
-		job.node = VFAB_NODE_NONE;
+		memset(job.node, 0xff, sizeof(job.node));	/* VFAB_NODE_NONE */
 	}
 	if (agent)
 		return agent_run(strtoul(agent, NULL, 10), here, &info, argv + optind);

@@ -75,9 +75,8 @@ struct job {
 	uint32_t n, alive;
 	uint32_t rank[VFAB_MAX_WORLD];	/* of all of the job, in its order */
 	uint32_t size;			/* how many, of which @n are the role's */
-	uint32_t world, share;		/* of the domain, and of one of its nodes */
-	bool placed;			/* all on @node of a backplane; VFAB_NODE_NONE: unknown */
-	uint32_t node;
+	uint32_t world;			/* of the domain */
+	uint32_t node[VFAB_MAX_WORLD];	/* by rank; VFAB_NODE_NONE: not known */
 	const char *domain;
 	bool memfd;			/* or another transport without a module */
 	double timeout, grace;
@@ -106,7 +105,7 @@ int read_list(const char *name, const char *list, uint32_t *ranks, uint32_t *cou
 int choose_ranks(uint32_t n, const char *list, const struct vfab_info *info);
 int check_here(const struct vfab_info *info);
 int choose_here(const struct vfab_info *info, uint32_t index, const char *list,
-		uint32_t *here, uint32_t *count, uint8_t *node);
+		uint32_t *here, uint32_t *count);
 
 /* supervise.c */
 void watch(struct source *s);
@@ -119,7 +118,7 @@ int supervise(int sigfd);
 /* local.c */
 extern const struct role local_role;
 int local_prepare(const uint32_t *ranks, uint32_t n);
-int local_start(char **argv, void (*env)(uint32_t i));
+int local_start(char **argv);
 int local_run(char **argv);
 void local_signal(int sig);
 void local_reaped(pid_t pid, int status);
