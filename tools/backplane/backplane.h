@@ -58,6 +58,8 @@ struct backplane_status {
 };
 
 int backplane_path(const char *dir, const char *name, const char *socket, char *to, size_t room);
+int backplane_connect(const char *path, unsigned int seconds);
+ssize_t backplane_receive(int sock, int flags, void *to, size_t bytes, int *fd);
 int backplane_ask(const char *dir, const char *name, struct backplane_status *s, char *why,
 		  size_t room);
 void backplane_status_end(struct backplane_status *s);

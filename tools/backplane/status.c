@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1
-/* Asking vfabswitchd. */
+/* Talking to vfabswitchd, and asking it. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -30,12 +30,15 @@ int backplane_path(const char *dir, const char *name, const char *socket, char *
 	return n < 0 || (size_t)n >= room ? -ENAMETOOLONG : 0;
 }
 
-static int connect_to(const char *path)
+/* The socket at @path, which waits @seconds at most; or a negative errno */
+int backplane_connect(const char *path, unsigned int seconds)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	struct timeval patience = { .tv_sec = 5 };
+	struct timeval patience = { .tv_sec = seconds };
 	int fd, err;
 
+	if (strlen(path) >= sizeof(to.sun_path))
+		return -ENAMETOOLONG;
 	strcpy(to.sun_path, path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -49,27 +52,34 @@ static int connect_to(const char *path)
 	return -err;
 }
 
-/* The message and the file descriptor that comes with its first byte */
-static int receive(int fd, struct backplane_answer *a)
+/**
+ * backplane_receive - a message, and the file that may come with its first byte
+ * @flags:	of recvmsg()
+ * @to:		room for @bytes
+ * @fd:		receives the file, or -1: there is none
+ *
+ * Return: bytes that came, 0 at the end, or a negative errno.
+ */
+ssize_t backplane_receive(int sock, int flags, void *to, size_t bytes, int *fd)
 {
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = { 0 };
-	struct iovec iov = { a, sizeof(*a) };
+	struct iovec iov = { to, bytes };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			      .msg_controllen = sizeof(control) };
+	ssize_t len = recvmsg(sock, &msg, flags | MSG_CMSG_CLOEXEC);
 	struct cmsghdr *c;
-	int region;
 
-	if (recvmsg(fd, &msg, MSG_WAITALL | MSG_CMSG_CLOEXEC) < 0)
+	*fd = -1;
+	if (len < 0)
 		return -errno;
 	c = CMSG_FIRSTHDR(&msg);
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(sizeof(int)))
-		return -EBADMSG;
-	memcpy(&region, CMSG_DATA(c), sizeof(region));
-	return region;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	return len;
 }
 
 static int map_region(struct backplane_status *s, int fd)
@@ -107,7 +117,8 @@ int backplane_ask(const char *dir, const char *name, struct backplane_status *s,
 		  size_t room)
 {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	int fd, region = -1, ret;
+	int fd, region, ret;
+	ssize_t len;
 
 	memset(s, 0, sizeof(*s));
 	ret = backplane_path(dir, name, "status", path, sizeof(path));
@@ -115,19 +126,20 @@ int backplane_ask(const char *dir, const char *name, struct backplane_status *s,
 		snprintf(why, room, "backplane \"%.40s\": this is no name of one", name);
 		return ret;
 	}
-	fd = connect_to(path);
+	fd = backplane_connect(path, 5);
 	if (fd == -ENOENT || fd == -ECONNREFUSED) {
 		snprintf(why, room, "backplane \"%s\": nobody serves %s: start vfabswitchd %s",
 			 name, path, name);
 		return fd;
 	}
+	ret = fd;
 	if (fd >= 0) {
-		region = receive(fd, &s->answer);
+		len = backplane_receive(fd, MSG_WAITALL, &s->answer, sizeof(s->answer), &region);
+		ret = len < 0 ? len : region < 0 ? -EBADMSG : 0;
 		close(fd);
 	}
-	ret = fd < 0 ? fd : region;
-	if (ret >= 0) {
-		ret = s->answer.magic != BACKPLANE_MAGIC ||
+	if (!ret) {
+		ret = len != sizeof(s->answer) || s->answer.magic != BACKPLANE_MAGIC ||
 		      s->answer.bytes != sizeof(s->answer) ? -EPROTO : map_region(s, region);
 		close(region);
 	}

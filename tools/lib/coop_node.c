@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include "coop.h"
 
@@ -98,27 +97,12 @@ static void ring_all(struct coop_node *n)
 /* A message of 8 bytes, and a file that may come with it: 1, 0 none is there, or an error */
 static int receive(int sock, int flags, int64_t *value, int *fd)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec iov = { value, sizeof(*value) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	struct cmsghdr *c;
-	ssize_t len = recvmsg(sock, &msg, flags | MSG_CMSG_CLOEXEC);
+	ssize_t len = backplane_receive(sock, flags, value, sizeof(*value), fd);
 
-	*fd = -1;
 	if (len < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	if (len != sizeof(*value))
-		return -EPIPE;
+		return len == -EAGAIN || len == -EINTR ? 0 : len;
 	*value = le64toh(*value);
-	c = CMSG_FIRSTHDR(&msg);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
-	return 1;
+	return len == sizeof(*value) ? 1 : -EPIPE;
 }
 
 /* Who is there: a vector of a peer, or, without a file, a peer that left */
@@ -158,26 +142,6 @@ static void hear_daemon(struct coop_node *n)
 		close(n->sock);
 		n->sock = -1;
 	}
-}
-
-static int connect_to(const char *path)
-{
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	struct timeval patience = { .tv_sec = 10 };
-	int fd, err;
-
-	if (strlen(path) >= sizeof(to.sun_path))
-		return -ENAMETOOLONG;
-	strcpy(to.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (!connect(fd, (struct sockaddr *)&to, sizeof(to)))
-		return fd;
-	err = errno;
-	close(fd);
-	return -err;
 }
 
 /* Version, own id, memory, then all that are there, and the own vectors last */
@@ -647,7 +611,7 @@ static int start(struct coop_node *n)
 	int ret;
 
 	n->stop = eventfd(0, EFD_CLOEXEC);
-	n->sock = connect_to(n->path);
+	n->sock = backplane_connect(n->path, 10);
 	if (n->stop < 0 || n->sock < 0)
 		return n->sock < 0 ? n->sock : -errno;
 	ret = be_let_in(n);

@@ -24,9 +24,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "../backplane.h"
 #include "bpnode.h"
 
 #define PATIENCE_S	120
@@ -131,21 +131,10 @@ static void open_device(void)
 
 static int receive(int64_t *value)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec iov = { value, sizeof(*value) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	struct cmsghdr *c;
-	int fd = -1;
+	int fd;
 
-	if (recvmsg(sock, &msg, MSG_WAITALL) != sizeof(*value))
+	if (backplane_receive(sock, MSG_WAITALL, value, sizeof(*value), &fd) != sizeof(*value))
 		fail(2, "the connection ended: see what vfabswitchd says");
-	c = CMSG_FIRSTHDR(&msg);
-	if (c)
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	return fd;
 }
 
@@ -178,16 +167,14 @@ void learn_more(void)
 
 static void join(const char *place)
 {
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	u32 own = 0;
 	struct stat st;
 	int64_t value;
 	int region;
 
-	sock = socket(AF_UNIX, SOCK_STREAM, 0);
-	snprintf(to.sun_path, sizeof(to.sun_path), "%s", place);
-	if (connect(sock, (struct sockaddr *)&to, sizeof(to)))
-		fail(2, "%s: %s", to.sun_path, strerror(errno));
+	sock = backplane_connect(place, 0);
+	if (sock < 0)
+		fail(2, "%s: %s", place, strerror(-sock));
 	receive(&value);
 	receive(&value);
 	peer_id = value;
