@@ -87,7 +87,7 @@ static bool allowed(enum vfab_coll kind, enum pick pick)
 	}
 }
 
-static int word(const char *s, const char *const *words, int n)
+static int find(const char *s, const char *const *words, int n)
 {
 	int i;
 
@@ -110,23 +110,66 @@ static bool number(const char *s, uint64_t *n, uint64_t any)
 	return isdigit((unsigned char)*s) && !*end && !errno && *n <= any;
 }
 
-static bool parse(const char *line, struct rule *r)
+/* One line of a table */
+struct entry {
+	const char *path;
+	int line;
+	char *word[5];		/* one is too many */
+	int words;
+};
+
+static int wrong(const struct entry *e, int word, const char *expected)
 {
-	char kind[32], ranks[32], bytes[32], pick[32], rest[2];
-	int k, p;
+	return vfabi_fail(EINVAL, "VFAB_TUNING=%s, line %d: \"%.40s\" is no %s", e->path, e->line,
+			  e->word[word], expected);
+}
+
+static int wrong_pick(const struct entry *e, enum vfab_coll kind)
+{
+	char expected[128];
+	int n, p;
+
+	n = snprintf(expected, sizeof(expected), "algorithm of %s: take one of", kinds[kind]);
+	for (p = 0; p < PICKS; p++)
+		if (allowed(kind, p))
+			n += snprintf(expected + n, sizeof(expected) - n, " %s", picks[p]);
+	return wrong(e, 3, expected);
+}
+
+static int wrong_kind(const struct entry *e)
+{
+	char expected[160];
+	int n, k;
+
+	n = snprintf(expected, sizeof(expected), "collective: take one of");
+	for (k = 0; k < VFAB_COLLS; k++)
+		n += snprintf(expected + n, sizeof(expected) - n, " %s", kinds[k]);
+	return wrong(e, 0, expected);
+}
+
+static int parse(const struct entry *e, struct rule *r)
+{
+	int kind, pick;
 	uint64_t n;
 
-	if (sscanf(line, "%31s %31s %31s %31s %1s", kind, ranks, bytes, pick, rest) != 4)
-		return false;
-	k = word(kind, kinds, VFAB_COLLS);
-	p = word(pick, picks, PICKS);
-	if (k < 0 || p < 0 || !allowed(k, p) || !number(ranks, &n, ANY) || !n ||
-	    !number(bytes, &r->bytes, ALL))
-		return false;
-	r->kind = k;
+	if (e->words != 4)
+		return vfabi_fail(EINVAL,
+				  "VFAB_TUNING=%s, line %d: %s than four words, 'collective ranks bytes algorithm', as in 'allreduce 8 2048 oneshot'",
+				  e->path, e->line, e->words < 4 ? "fewer" : "more");
+	kind = find(e->word[0], kinds, VFAB_COLLS);
+	if (kind < 0)
+		return wrong_kind(e);
+	if (!number(e->word[1], &n, ANY) || !n)
+		return wrong(e, 1, "number of ranks, 1 to 4294967295, or * for any");
+	if (!number(e->word[2], &r->bytes, ALL))
+		return wrong(e, 2, "number of bytes, or * for any");
+	pick = find(e->word[3], picks, PICKS);
+	if (pick < 0 || !allowed(kind, pick))
+		return wrong_pick(e, kind);
+	r->kind = kind;
 	r->ranks = n;
-	r->pick = p;
-	return true;
+	r->pick = pick;
+	return 0;
 }
 
 static uint64_t mix_rule(uint64_t h, const struct rule *r)
@@ -135,27 +178,38 @@ static uint64_t mix_rule(uint64_t h, const struct rule *r)
 	return comm_mix(comm_mix(h, r->ranks), r->bytes);
 }
 
+static void split(char *line, struct entry *e)
+{
+	char *rest = NULL;
+
+	line[strcspn(line, "#")] = 0;
+	e->words = 0;
+	while (e->words < 5 && (e->word[e->words] = strtok_r(line, " \t\r\n", &rest))) {
+		e->words++;
+		line = NULL;
+	}
+}
+
 static int read_rules(FILE *f, const char *path, struct rule *rules, uint64_t *digest)
 {
-	char line[256];
-	int at = 0, n = 0;
-	char *p;
+	struct entry e = { .path = path };
+	size_t room = 0;
+	char *line = NULL;
+	int n = 0, ret = 0;
 
-	while (fgets(line, sizeof(line), f)) {
-		at++;
-		p = strchr(line, '#');
-		if (p)
-			*p = 0;
-		if (!line[strspn(line, " \t\r\n")])
+	while (!ret && getline(&line, &room, f) >= 0) {
+		e.line++;
+		split(line, &e);
+		if (!e.words)
 			continue;
-		if (n == RULES || !parse(line, &rules[n]))
-			return vfabi_fail(EINVAL,
-					  "%s, line %d: %s 'collective ranks bytes algorithm', as in 'allreduce 8 2048 oneshot'",
-					  path, at, n == RULES ? "too many of" : "is not");
-		*digest = mix_rule(*digest, &rules[n++]);
+		ret = n < RULES ? parse(&e, &rules[n]) :
+		      vfabi_fail(EINVAL, "VFAB_TUNING=%s, line %d: more than %d lines of a table",
+				 path, e.line, RULES);
+		if (!ret)
+			*digest = mix_rule(*digest, &rules[n++]);
 	}
-	rules[n].ranks = 0;
-	return 0;
+	free(line);
+	return ret;
 }
 
 int tuning_load(struct rule **rules, uint64_t *digest)

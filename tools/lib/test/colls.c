@@ -407,19 +407,19 @@ static const char *const tables[] = {
 
 #define TABLES	(sizeof(tables) / sizeof(tables[0]))
 
-static void use_table(uint32_t i)
+static void use_table(const char *text)
 {
 	char path[] = "/tmp/vfab-tuning-XXXXXX";
 	FILE *f;
 	int fd;
 
-	if (!tables[i]) {
+	if (!text) {
 		unsetenv("VFAB_TUNING");
 		return;
 	}
 	fd = mkstemp(path);
 	f = fdopen(fd, "w");
-	CHECK(f && fputs(tables[i], f) >= 0 && !fclose(f));
+	CHECK(f && fputs(text, f) >= 0 && !fclose(f));
 	setenv("VFAB_TUNING", path, 1);
 }
 
@@ -438,7 +438,7 @@ static void each_size(struct vfab_ep *ep, uint32_t rank, uint32_t table, uint32_
 	struct place p;
 	uint32_t i;
 
-	use_table(table);
+	use_table(tables[table]);
 	if (bytes)
 		setenv("VFAB_COMM_BYTES", bytes, 1);
 	for (i = 0; i < n; i++) {
@@ -757,6 +757,62 @@ static void late(uint32_t rank)
 
 /* --- Mistakes ---------------------------------------------------------------------- */
 
+/* A table that cannot be read: which line, which word of it, and what it could be */
+static void mistaken_table(uint32_t rank)
+{
+	static const struct {
+		const char *table, *why;
+	} cases[] = {
+		{ "allreduce 8 2048 oneshot\n# fine\n\nalreduce * * window\n",
+		  ", line 4: \"alreduce\" is no collective: take one of allreduce reduce_scatter" },
+		{ "barrier 0 * flat",
+		  ", line 1: \"0\" is no number of ranks, 1 to 4294967295, or *" },
+		{ "barrier 4294967296 * flat", "\"4294967296\" is no number of ranks" },
+		{ "barrier -1 * flat", "\"-1\" is no number of ranks" },
+		{ "gather * 4K staged", ", line 1: \"4K\" is no number of bytes, or *" },
+		{ "gather * 18446744073709551616 staged",
+		  "\"18446744073709551616\" is no number of bytes" },
+		{ "allreduce * * x\n",
+		  "\"x\" is no algorithm of allreduce: take one of oneshot staged star window" },
+		{ "barrier * * window\n",
+		  "\"window\" is no algorithm of barrier: take one of flat tree" },
+		{ "reduce * * star\n",
+		  "\"star\" is no algorithm of reduce: take one of oneshot staged window" },
+		{ "allreduce * window", ", line 1: fewer than four words, 'collective ranks" },
+		{ "\n\tallreduce\t8 * window *\n", ", line 2: more than four words, 'collective" },
+	};
+	const uint32_t order[] = { 0 };
+	struct vfab_ep *ep = attach(rank);
+	char rules[513 * 18 + 1] = "", why[64];
+	struct vfab_comm *c;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		use_table(cases[i].table);
+		EQUAL(vfab_comm_create(ep, order, 1, TAG, LONG, &c), -EINVAL);
+		snprintf(why, sizeof(why), "VFAB_TUNING=%s, line ", getenv("VFAB_TUNING"));
+		CHECK(!strncmp(vfab_strerror(EINVAL), why, strlen(why)));
+		CHECK(strstr(vfab_strerror(EINVAL), cases[i].why));
+		drop_table();
+	}
+	for (i = 0; i < 513; i++)
+		strcat(rules, "barrier * * flat#\n");
+	use_table(rules);
+	EQUAL(vfab_comm_create(ep, order, 1, TAG, LONG, &c), -EINVAL);
+	CHECK(strstr(vfab_strerror(EINVAL), ", line 513: more than 512 lines"));
+	drop_table();
+	/* As many as there may be, and a comment that is longer than any of them */
+	memset(rules + 512 * 18, 0, 18);
+	rules[0] = '#';
+	memset(rules + 1, 'x', 300);
+	use_table(rules);
+	EQUAL(vfab_comm_create(ep, order, 1, TAG, LONG, &c), 0);
+	vfab_comm_destroy(c);
+	drop_table();
+	unsetenv("VFAB_TUNING");
+	vfab_close(ep);
+}
+
 static void mistaken(uint32_t rank)
 {
 	struct vfab_ep *ep = attach(rank);
@@ -1004,6 +1060,7 @@ const struct test engine_tests[] = {
 	{ "colls_counts", RANKS, all_counts, 0 },
 	{ "colls_overlapping", RANKS, overlapping, 0 },
 	{ "colls_mistaken", 4, mistaken, 0 },
+	{ "colls_mistaken_table", 1, mistaken_table, 0 },
 	{ "colls_told", 2, told, 0 },
 	{ "comm_split", RANKS, split, 0 },
 	{ "comm_shrink", RANKS, shrink, 2 },
