@@ -110,8 +110,13 @@ done
 coll 1 3 allreduce -b 40 -e 40 -n 2 -w 0 --plant-error -J "$tmp/bad.json" && valid "$tmp/bad.json" &&
 	jq -e '.out_of_bounds == {"count": 1, "okay": false} and .results[0].out_of_place.nwrong == 1' "$tmp/bad.json" >>"$out"
 result "and in JSON" $? "$out"
-coll 0 3 allreduce -b 40 -e 40 -n 2 -w 0 -c 0 --plant-error && grep -q ' N/A ' "$out"
-result "-c 0 does not look" $? "$out"
+coll 0 3 allreduce -b 40 -e 40 -n 2 -w 0 -c 0 --plant-error -J "$tmp/blind.json" &&
+	grep -q '^ .* N/A .* N/A$' "$out" && grep -qx '# Out of bounds values : N/A, results were not checked (-c 0)' "$out"
+result "-c 0 does not look, and says so" $? "$out"
+valid "$tmp/blind.json" && jq -e '.out_of_bounds == {"count": null, "okay": "unchecked"} and
+	.results[0].out_of_place.nwrong == null and .config.validation == 0' "$tmp/blind.json" >"$out" &&
+	jq '.out_of_bounds.okay = true' "$tmp/blind.json" >"$tmp/blind.json.true" && ! valid "$tmp/blind.json.true" 2>>"$out"
+result "and in JSON" $? "$out"
 
 # Columns
 coll 0 2 allreduce -b 1K -e 4K -n 3 -w 1 && rows 2 && grep -q '^# sources are rewritten before each operation; buffers private$' "$out" &&

@@ -268,14 +268,22 @@ int coll_tail(struct coll *c)
 
 	if (c->cycles > 1)
 		print_cycles(c);
-	printf("# Out of bounds values : %llu %s\n", (unsigned long long)c->wrong,
-	       c->wrong ? "FAILED" : "OK");
+	if (c->check)
+		printf("# Out of bounds values : %llu %s\n", (unsigned long long)c->wrong,
+		       c->wrong ? "FAILED" : "OK");
+	else
+		puts("# Out of bounds values : N/A, results were not checked (-c 0)");
 	if (mean)
 		printf("# Avg bus bandwidth    : %g\n", mean);
 	json_end(']');
 	json_begin("out_of_bounds", '{');
-	json_num("count", c->wrong);
-	json_bool("okay", !c->wrong);
+	if (c->check) {
+		json_num("count", c->wrong);
+		json_bool("okay", !c->wrong);
+	} else {
+		json_null("count");
+		json_str("okay", "unchecked");
+	}
 	json_end('}');
 	json_begin("average_bus_bandwidth", '{');
 	json_num("bandwidth", mean);
