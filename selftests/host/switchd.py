@@ -300,8 +300,12 @@ def bad_peers():
        d.states() == ["joined"] + ["none"] * 3 or soon(lambda: d.states() == ["joined"] + ["none"] * 3, 2))
     ok("what is written over its slot is mended within seconds", soon(lambda: m[:8] == b"vfabbpln", 5))
     m[65536:65536 + 64] = b"\xff" * 63 + b"\xfe"
-    ok("a slot of rubbish is shown as such", d.nodes()[0]["slot"] == {"state": "garbled"} or
-       d.nodes()[0]["slot"], d.nodes()[0])
+    ok("a slot of rubbish is shown as such", d.nodes()[0]["slot"] == {"state": "garbled"}, d.nodes()[0])
+    m[65536:65536 + 64] = struct.pack("<IIQIIIII28x", 2, 2, 3 << 32 | 17, 1, 500, 10000, 5, 6)
+    slot = {"state": "active", "incarnation": "3.17", "cooperative": True, "endpoints": 5, "windows": 6}
+    ok("one that makes sense, as what it says", d.nodes()[0]["slot"] == slot, d.nodes()[0])
+    text = subprocess.run([TOOL, "show", "--dir", tmp, d.name], capture_output=True, text=True).stdout
+    ok("as text, too", "slot active incarnation 3.17 cooperative yes endpoints 5 windows 6\n" in text, text)
     a.close()
     d.end()
 

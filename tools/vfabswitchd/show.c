@@ -20,15 +20,16 @@ static void show_slot(const struct backplane_status *s, uint32_t node, bool json
 {
 	struct vfab_bp_node n;
 	int ret = vf_bp_read_node(&s->bp, node, &n);
+	uint64_t incarnation = le64_to_cpu(n.incarnation);
 
 	if (ret == -ENOENT) {
 		printf(json ? ",\"slot\":null" : " slot empty");
 	} else if (ret) {
 		printf(json ? ",\"slot\":{\"state\":\"garbled\"}" : " slot garbled");
 	} else {
-		printf(json ? ",\"slot\":{\"state\":\"%s\",\"incarnation\":\"%llx\"" :
-		       " slot %s incarnation %llx", backplane_node_state(&n),
-		       (unsigned long long)le64_to_cpu(n.incarnation));
+		printf(json ? ",\"slot\":{\"state\":\"%s\",\"incarnation\":\"%u.%u\"" :
+		       " slot %s incarnation %u.%u", backplane_node_state(&n),
+		       (u32)(incarnation >> 32), (u32)incarnation);
 		printf(json ? ",\"cooperative\":%s,\"endpoints\":%u,\"windows\":%u}" :
 		       " cooperative %s endpoints %u windows %u",
 		       n.flags ? json ? "true" : "yes" : json ? "false" : "no",
