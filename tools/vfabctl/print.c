@@ -80,6 +80,11 @@ const char *printable(const char *s)
 	return escape(s, "\\");
 }
 
+static bool plain(unsigned char c)
+{
+	return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+}
+
 static void json_string(const char *s)
 {
 	const unsigned char *in = (const unsigned char *)s;
@@ -88,6 +93,12 @@ static void json_string(const char *s)
 
 	putchar('"');
 	while (*in) {
+		for (len = 0; plain(in[len]); len++)
+			;
+		fwrite(in, 1, len, stdout);
+		in += len;
+		if (!*in)
+			break;
 		len = utf8(in, &code);
 		if (!len)
 			fputs("\\ufffd", stdout);
@@ -152,15 +163,17 @@ void item(struct ctx *c, const char *addr_fmt, ...)
 	char addr[128];
 	va_list ap;
 
-	va_start(ap, addr_fmt);
-	vsnprintf(addr, sizeof(addr), addr_fmt, ap);
-	va_end(ap);
 	open_outermost(c);
 	out_open(c, NULL, '{');
-	if (c->json)
+	va_start(ap, addr_fmt);
+	if (c->json) {
+		vsnprintf(addr, sizeof(addr), addr_fmt, ap);
 		out_str(c, "address", NULL, addr);
-	else
-		printf("%s:", addr);
+	} else {
+		vprintf(addr_fmt, ap);
+		putchar(':');
+	}
+	va_end(ap);
 }
 
 void item_end(struct ctx *c)
@@ -196,9 +209,26 @@ static bool as_json(struct ctx *c, const char *key)
 
 static bool as_text(struct ctx *c, const char *label)
 {
-	if (!c->json && label)
-		printf(*label ? " %s " : "%s ", label);
-	return !c->json && label;
+	if (c->json || !label)
+		return false;
+	if (*label) {
+		putchar(' ');
+		fputs(label, stdout);
+	}
+	putchar(' ');
+	return true;
+}
+
+/* A table has a million entries of several numbers: printf() would take most of the time. */
+static void put_uint(uint64_t v)
+{
+	char text[20], *p = text + sizeof(text);
+
+	do {
+		*--p = '0' + v % 10;
+		v /= 10;
+	} while (v);
+	fwrite(p, 1, text + sizeof(text) - p, stdout);
 }
 
 void out_text(struct ctx *c, const char *fmt, ...)
@@ -215,7 +245,7 @@ void out_text(struct ctx *c, const char *fmt, ...)
 void out_uint(struct ctx *c, const char *key, const char *label, uint64_t v)
 {
 	if (as_json(c, key) || as_text(c, label))
-		printf("%llu", (unsigned long long)v);
+		put_uint(v);
 }
 
 void out_str(struct ctx *c, const char *key, const char *label, const char *s)
