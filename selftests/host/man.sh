@@ -136,6 +136,7 @@ options() {
 
 	shift
 	"$@" >"$tmp/help" 2>&1 || { echo "$*: fails"; return; }
+	cat "$tmp/help" >>"$tmp/help-$(basename "$page")"
 	grep -oE '(^|[ ,[|])--?[a-z][a-z_-]*' "$tmp/help" | grep -oE -- '-[a-z_-]+$' | sort -u |
 		while read -r option; do
 			# mdoc writes --all as Fl -all
@@ -148,6 +149,7 @@ options() {
 	options "$man/vfabmgr.8" "$tools/vfabmgr" --help
 	options "$man/vfabtop.8" "$tools/vfabtop" --help
 	options "$man/vfabswitchd.8" "$tools/vfabswitchd" --help
+	options "$man/vfabperf.1" "$tools/vfabperf" --help
 	for command in $("$tools/vfabperf" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
 		says "$man/vfabperf.1" "$command" || echo "vfabperf $command: not in vfabperf.1"
 		options "$man/vfabperf.1" "$tools/vfabperf" "$command" --help
@@ -170,6 +172,18 @@ result "each option of vfabrun, vfabperf, vfabmgr, vfabtop and vfabswitchd is in
 	done
 } >"$tmp/bad"
 result "each object, verb and option of vfabctl is in vfabctl.8"
+
+# Those that a page lists: what its tags begin with
+for page in vfabrun.1 vfabperf.1 vfabmgr.8 vfabtop.8 vfabswitchd.8 vfabctl.8; do
+	awk '/^\.TP/ { getline; print } /^\.It Fl/ { gsub(/Fl /, "-"); print }' "$man/$page" | sed 's/\\-/-/g' |
+		grep -oE '(^\.(B|BR|BI|It)|,) *"? ?--?[a-zA-Z][a-zA-Z_-]*' | grep -oE -- '--?[a-zA-Z_-]+$' |
+		sort -u >"$tmp/listed"
+	[ "$(wc -l <"$tmp/listed")" -ge 10 ] || echo "$page lists no options"
+	while read -r option; do
+		says "$tmp/help-$page" "$option" || echo "$page: no --help shows $option"
+	done <"$tmp/listed"
+done >"$tmp/bad"
+result "each option that a page lists is there"
 
 # Programs in EXAMPLES, as somebody would build them
 for page in $(pages); do

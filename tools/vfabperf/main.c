@@ -37,8 +37,9 @@ static const char usage[] =
 "  coll       collectives, and whether their results are right\n"
 "  tune       which algorithm a collective is done by: a table for VFAB_TUNING\n"
 "\n"
-"'vfabperf COMMAND --help' tells more, 'vfabperf -V' the version. Without a launcher, vfabperf starts the\n"
-"ranks itself; started by vfabrun or another launcher, it is one of them.\n"
+"'vfabperf COMMAND --help' tells more, 'vfabperf --version' (-V) the version. Without\n"
+"a launcher, vfabperf starts the ranks itself; started by vfabrun or another launcher,\n"
+"it is one of them.\n"
 "\n"
 "Exit status: 0 done; 1 the data was wrong, or a rank was lost; 2 wrong usage\n"
 "or setup, or the output could not be written; 3 timed out.\n";
