@@ -15,19 +15,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-
-# result NAME: fails if $tmp/bad has a line
-result() {
-	count=$((count + 1))
-	if [ ! -s "$tmp/bad" ]; then
-		echo "ok $count - $1"
-	else
-		sed 's/^/# /' "$tmp/bad"
-		echo "not ok $count - $1"
-		failed=1
-	fi
-}
+# shellcheck source=selftests/host/lib
+. selftests/host/lib
 
 # What stands between double backquotes in the documents: FILE TEXT
 literals() {
@@ -51,7 +40,7 @@ literals | sed -nE 's,^([^ ]+) ([a-z]+)/([a-z_]+)\.(([a-z_]+)\.)?([a-z0-9_]+)$,\
 			echo "$file: there is no test $program/$fixture${variant%.}.$name"
 	done <"$tmp/tests"
 } >"$tmp/bad"
-result "each test that is named is there"
+clean "each test that is named is there"
 
 {
 	literals | grep -E ' (kmod|uapi|tools|selftests|scripts|Documentation|LICENSES)/[^ ]*( |$)' |
@@ -68,7 +57,7 @@ result "each test that is named is there"
 				echo "${file%:}: :doc: there is no $page"
 		done
 } >"$tmp/bad"
-result "each file that is named is there"
+clean "each file that is named is there"
 
 # The table of what works names what selftests/map.c tests, all of it
 {
@@ -79,7 +68,7 @@ result "each file that is named is there"
 		grep -q " $name\$" "$tmp/named" || echo "uapi.rst does not name map/map.$name"
 	done <"$tmp/map"
 } >"$tmp/bad"
-result "uapi.rst names each test of mappings"
+clean "uapi.rst names each test of mappings"
 
 # Who may do what stands once, in selftests/privilege.c
 {
@@ -88,7 +77,7 @@ result "uapi.rst names each test of mappings"
 	sed -nE 's/^``([a-z0-9 -]+)`` +((yes|no|none|own)( +(yes|no|none|own)){8})$/\1 \2/p' \
 		Documentation/admin.rst | tr -s ' ' | diff "$tmp/rows" -
 } >"$tmp/bad"
-result "admin.rst has the privileges that are tested"
+clean "admin.rst has the privileges that are tested"
 
 # Each item of a list there is a claim, and names what holds it
 awk '
@@ -103,7 +92,7 @@ function done() {
 item != "" { item = item " " $0 }
 END { done() }' Documentation/admin.rst >"$tmp/bad"
 [ "$(grep -c '^- ' Documentation/admin.rst)" -ge 25 ] || echo "only a few claims were found" >>"$tmp/bad"
-result "each claim of admin.rst names its test"
+clean "each claim of admin.rst names its test"
 
 # The parameters of the module, and their defaults
 sed -nE 's/^module_param_named\(([a-z_]+), .*/\1/p' kmod/main.c kmod/backplane.c |
@@ -112,7 +101,7 @@ sed -nE 's/^module_param_named\(([a-z_]+), .*/\1/p' kmod/main.c kmod/backplane.c
 		grep -qE "^\`\`$name\`\` +$default " Documentation/admin.rst ||
 			echo "admin.rst does not name the parameter $name with the default $default"
 	done >"$tmp/bad"
-result "admin.rst has each parameter"
+clean "admin.rst has each parameter"
 
 if python3 -c 'import docutils' 2>/dev/null; then
 	for file in Documentation/*.rst; do
@@ -122,7 +111,7 @@ import sys, docutils.core
 docutils.core.publish_string(sys.stdin.read(), source_path=sys.argv[1], writer_name="null",
                              settings_overrides={"report_level": 2, "halt_level": 5})' "$file" 2>&1
 	done >"$tmp/bad"
-	result "the documents are reStructuredText"
+	clean "the documents are reStructuredText"
 else
 	count=$((count + 1))
 	echo "ok $count - the documents are reStructuredText # SKIP python3-docutils is not installed"

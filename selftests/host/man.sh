@@ -18,19 +18,8 @@ man=Documentation/man
 uapi=uapi/linux/vfabric.h
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-
-# result NAME: fails if $tmp/bad has a line
-result() {
-	count=$((count + 1))
-	if [ ! -s "$tmp/bad" ]; then
-		echo "ok $count - $1"
-	else
-		sed 's/^/# /' "$tmp/bad"
-		echo "not ok $count - $1"
-		failed=1
-	fi
-}
+# shellcheck source=selftests/host/lib
+. selftests/host/lib
 
 skip() {
 	count=$((count + 1))
@@ -78,14 +67,14 @@ for f in $functions; do
 	grep -qF -- "$prototype" "$tmp/headers" || echo "$f: $page has another prototype than the header: $prototype"
 	says "$man/libvfab.3" "$f" || echo "$f: not in libvfab.3"
 done >"$tmp/bad"
-result "each function of the library has a page, with its prototype"
+clean "each function of the library has a page, with its prototype"
 
 for page in "$man"/vfab_*.3; do
 	name=$(basename "$page" .3)
 	grep -qw "$name" <<<"$functions" || echo "$page: the library has no such function"
 	page_of "$name.3" >/dev/null || echo "$page: leads nowhere"
 done >"$tmp/bad"
-result "no page of a function that is not there"
+clean "no page of a function that is not there"
 
 # Errors of the library's own, and of what it passes on
 {
@@ -101,7 +90,7 @@ result "no page of a function that is not there"
 		says "$tmp/errors" "$err" || echo "$err: not under ERRORS of vfabric.4"
 	done <"$tmp/errnos"
 } >"$tmp/bad"
-result "each error is explained"
+clean "each error is explained"
 
 {
 	grep -oE '^#define VFAB_IOC_[A-Z_]+' "$uapi" | sed 's/^#define //; /_MAGIC$/d' >"$tmp/ioctls"
@@ -118,7 +107,7 @@ result "each error is explained"
 		says "$man/vfabric.4" "$word" || echo "$word: not in vfabric.4"
 	done <"$tmp/fields"
 } >"$tmp/bad"
-result "each ioctl, field and value is in vfabric.4"
+clean "each ioctl, field and value is in vfabric.4"
 
 {
 	grep -oP '^module_param_named\(\K\w+' kmod/main.c >"$tmp/parms"
@@ -128,7 +117,7 @@ result "each ioctl, field and value is in vfabric.4"
 		says "$tmp/section" "$parm" || echo "$parm: not under MODULE PARAMETERS of vfabric.4"
 	done <"$tmp/parms"
 } >"$tmp/bad"
-result "each module parameter is in vfabric.4"
+clean "each module parameter is in vfabric.4"
 
 # options PAGE COMMAND...: those that --help shows are in the page
 options() {
@@ -155,7 +144,7 @@ options() {
 		options "$man/vfabperf.1" "$tools/vfabperf" "$command" --help
 	done
 } >"$tmp/bad"
-result "each option of vfabrun, vfabperf, vfabmgr, vfabtop and vfabswitchd is in its page"
+clean "each option of vfabrun, vfabperf, vfabmgr, vfabtop and vfabswitchd is in its page"
 
 {
 	objects=$("$tools/vfabctl" --help | sed -n '/^objects:/,/^$/s/^  \([a-z]*\)  .*/\1/p')
@@ -171,7 +160,7 @@ result "each option of vfabrun, vfabperf, vfabmgr, vfabtop and vfabswitchd is in
 		done
 	done
 } >"$tmp/bad"
-result "each object, verb and option of vfabctl is in vfabctl.8"
+clean "each object, verb and option of vfabctl is in vfabctl.8"
 
 # Those that a page lists: what its tags begin with
 for page in vfabrun.1 vfabperf.1 vfabmgr.8 vfabtop.8 vfabswitchd.8 vfabctl.8; do
@@ -183,7 +172,7 @@ for page in vfabrun.1 vfabperf.1 vfabmgr.8 vfabtop.8 vfabswitchd.8 vfabctl.8; do
 		says "$tmp/help-$page" "$option" || echo "$page: no --help shows $option"
 	done <"$tmp/listed"
 done >"$tmp/bad"
-result "each option that a page lists is there"
+clean "each option that a page lists is there"
 
 # Programs in EXAMPLES, as somebody would build them
 for page in $(pages); do
@@ -200,7 +189,7 @@ programs=("$tmp"/*.c)
 			-L"$tools" -lvfab -lmnl 2>&1
 	done
 } >"$tmp/bad"
-result "the examples compile"
+clean "the examples compile"
 
 for page in $(pages); do
 	for to in $(grep -oE '^\.(BR|Xr) [a-z_]+ \(?[1-9]|" [a-z_]+" \([1-9]' "$page" |
@@ -210,13 +199,13 @@ for page in $(pages); do
 		esac
 	done
 done >"$tmp/bad"
-result "pages refer to pages that are there"
+clean "pages refer to pages that are there"
 
 if command -v mandoc >/dev/null; then
 	for page in $(pages); do
 		mandoc -Tlint -W warning "$page"
 	done >"$tmp/bad" 2>&1
-	result "mandoc has no complaint"
+	clean "mandoc has no complaint"
 else
 	skip "mandoc has no complaint" "mandoc is not installed"
 fi
@@ -224,7 +213,7 @@ if command -v groff >/dev/null; then
 	for page in $(pages); do
 		groff -mandoc -ww -Tutf8 -z "$page"
 	done >"$tmp/bad" 2>&1
-	result "groff has no complaint"
+	clean "groff has no complaint"
 else
 	skip "groff has no complaint" "groff is not installed"
 fi
