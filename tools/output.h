@@ -33,4 +33,15 @@ static inline const char *output_lost(FILE *f)
 	return errno ? strerror(errno) : "a write failed earlier";
 }
 
+/* The exit status: @status, if what was printed got out; else 2, with a message. */
+static inline int output_finish(int status)
+{
+	const char *lost = output_lost(stdout);
+
+	if (!lost)
+		return status;
+	fprintf(stderr, "%s: cannot write the output: %s\n", program_invocation_short_name, lost);
+	return 2;
+}
+
 #endif

@@ -274,34 +274,6 @@ struct nlmsghdr *vfab_nl_reserve(struct vfab_nl *nl, size_t bytes)
 	return nl->request;
 }
 
-int vfab_nl_do(struct vfab_nl *nl, vfab_nl_cb cb, void *data)
-{
-	const struct nlmsghdr *msg;
-	int ret, cb_ret = 0, left;
-	ssize_t len;
-
-	ret = send_request(nl, NLM_F_ACK);
-	if (ret)
-		return ret;
-	for (;;) {
-		len = receive(nl);
-		if (len < 0)
-			return fail_errno(nl, "cannot read the kernel's answer");
-		left = len;
-		for (msg = &nl->reply.hdr; mnl_nlmsg_ok(msg, left);
-		     msg = mnl_nlmsg_next(msg, &left)) {
-			if (msg->nlmsg_seq != nl->seq)
-				continue;	/* of a call that ended early */
-			if (msg->nlmsg_type == NLMSG_ERROR) {
-				ret = verdict(nl, msg);
-				return ret ? ret : cb_ret;
-			}
-			if (msg->nlmsg_type >= NLMSG_MIN_TYPE && !cb_ret)
-				cb_ret = deliver(msg, cb, data);
-		}
-	}
-}
-
 static int keep(struct vfab_nl *nl, const struct nlmsghdr *msg)
 {
 	size_t len = MNL_ALIGN(msg->nlmsg_len);
@@ -321,16 +293,18 @@ static int keep(struct vfab_nl *nl, const struct nlmsghdr *msg)
 	return 0;
 }
 
-/* All messages of one dump into nl->dump; EINTR: something changed meanwhile. */
-static int read_dump(struct vfab_nl *nl)
+/*
+ * What comes up to the kernel's verdict: to @cb, or of a dump into nl->dump, which is
+ * -EINTR if something changed meanwhile. A failure of either does not end the reading.
+ */
+static int converse(struct vfab_nl *nl, uint16_t flags, vfab_nl_cb cb, void *data)
 {
 	const struct nlmsghdr *msg;
 	bool changed = false;
-	int ret, left;
+	int ret, taken = 0, left;
 	ssize_t len;
 
-	nl->dump_len = 0;
-	ret = send_request(nl, NLM_F_DUMP);
+	ret = send_request(nl, flags);
 	if (ret)
 		return ret;
 	for (;;) {
@@ -341,21 +315,29 @@ static int read_dump(struct vfab_nl *nl)
 		for (msg = &nl->reply.hdr; mnl_nlmsg_ok(msg, left);
 		     msg = mnl_nlmsg_next(msg, &left)) {
 			if (msg->nlmsg_seq != nl->seq)
-				continue;
+				continue;	/* of a call that ended early */
 			if (msg->nlmsg_flags & NLM_F_DUMP_INTR)
 				changed = true;
 			if (msg->nlmsg_type == NLMSG_ERROR ||
 			    msg->nlmsg_type == NLMSG_DONE) {
 				ret = verdict(nl, msg);
-				return ret ? ret : changed ? -EINTR : 0;
+				return ret ? ret : taken ? taken : changed ? -EINTR : 0;
 			}
-			if (msg->nlmsg_type < NLMSG_MIN_TYPE)
-				continue;
-			ret = keep(nl, msg);
-			if (ret)
-				return ret;
+			if (msg->nlmsg_type >= NLMSG_MIN_TYPE && !taken)
+				taken = flags & NLM_F_DUMP ? keep(nl, msg) : deliver(msg, cb, data);
 		}
 	}
+}
+
+int vfab_nl_do(struct vfab_nl *nl, vfab_nl_cb cb, void *data)
+{
+	return converse(nl, NLM_F_ACK, cb, data);
+}
+
+static int read_dump(struct vfab_nl *nl)
+{
+	nl->dump_len = 0;
+	return converse(nl, NLM_F_DUMP, NULL, NULL);
 }
 
 int vfab_nl_dump(struct vfab_nl *nl, vfab_nl_cb cb, void *data)

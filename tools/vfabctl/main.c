@@ -99,17 +99,6 @@ void about(struct ctx *c, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The exit status: @ret, if what was printed got out. */
-static int finish(int ret)
-{
-	const char *why = output_lost(stdout);
-
-	if (!why)
-		return ret;
-	fprintf(stderr, "vfabctl: cannot write the output: %s\n", why);
-	return USAGE;
-}
-
 static void general_help(void)
 {
 	const struct object *o;
@@ -163,7 +152,7 @@ void help(const struct ctx *c)
 		printf("%s%s\n\n%s\n", *c->verb->args ? " " : "", c->verb->args,
 		       c->verb->help);
 	}
-	exit(finish(DONE));
+	exit(output_finish(DONE));
 }
 
 /* How well @text matches one of the names: 2 entirely, 1 as an abbreviation. */
@@ -270,7 +259,7 @@ static void global_option(struct ctx *c, const char *arg)
 		help(c);
 	} else if (!strcmp(arg, "--version")) {
 		puts("vfabctl " VFAB_VERSION);
-		exit(finish(DONE));
+		exit(output_finish(DONE));
 	} else {
 		for (p = arg + 1; *p; p++) {
 			if (*p == 'h')
@@ -320,5 +309,5 @@ int main(int argc, char **argv)
 	ret = c.verb->run(&c, argc, argv);
 	out_finish(&c, ret == DONE);
 	vfab_nl_close(c.nl);
-	return finish(ret);
+	return output_finish(ret);
 }

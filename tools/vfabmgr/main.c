@@ -111,16 +111,6 @@ static void wrong(const char *fmt, ...)
 	exit(EXIT_USAGE);
 }
 
-/* What was printed got out, or the status says that it did not. */
-static int finish(int status)
-{
-	const char *lost = output_lost(stdout);
-
-	if (lost)
-		say("cannot write the output: %s", lost);
-	return lost ? EXIT_USAGE : status;
-}
-
 /* --- Options --------------------------------------------------------------------- */
 
 static u32 arg_number(const char *what, const char *text, u32 low, u32 high)
@@ -258,10 +248,10 @@ static void parse(int argc, char **argv)
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			exit(finish(0));
+			exit(output_finish(0));
 		case 'V':
 			puts("vfabmgr " VFAB_VERSION);
-			exit(finish(0));
+			exit(output_finish(0));
 		default:
 			fputs("vfabmgr: see 'vfabmgr --help'\n", stderr);
 			exit(EXIT_USAGE);
@@ -566,5 +556,5 @@ int main(int argc, char **argv)
 	state_drop(&mgr.state, &mgr.client);
 	client_close(&mgr.client);
 	free((char *)mgr.opt.text);
-	return mgr.background ? ret : finish(ret);
+	return mgr.background ? ret : output_finish(ret);
 }

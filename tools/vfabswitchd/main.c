@@ -73,15 +73,6 @@ static void wrong(const char *fmt, ...)
 	exit(EXIT_USAGE);
 }
 
-static int finish(int status)
-{
-	const char *lost = output_lost(stdout);
-
-	if (lost)
-		say("cannot write the output: %s", lost);
-	return lost ? EXIT_USAGE : status;
-}
-
 /* To the service manager that started us, if one did: see sd_notify(3) */
 void notify(const char *text)
 {
@@ -233,10 +224,10 @@ static void parse(int argc, char **argv, struct config *cfg, bool *shows, bool *
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			exit(finish(0));
+			exit(output_finish(0));
 		case 'V':
 			puts("vfabswitchd " VFAB_VERSION);
-			exit(finish(0));
+			exit(output_finish(0));
 		default:
 			fputs("vfabswitchd: see 'vfabswitchd --help'\n", stderr);
 			exit(EXIT_USAGE);
@@ -272,7 +263,7 @@ int main(int argc, char **argv)
 	add_uid(&cfg, 0);
 	parse(argc, argv, &cfg, &shows, &json);
 	if (shows)
-		return finish(show(cfg.dir, cfg.name, json));
+		return output_finish(show(cfg.dir, cfg.name, json));
 	check_size(&cfg);
 	name = cfg.name;
 	/* The name first: who does not get it takes no memory */

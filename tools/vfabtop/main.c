@@ -81,15 +81,6 @@ static void wrong(const char *fmt, ...)
 	exit(EXIT_USAGE);
 }
 
-static int finish(int status)
-{
-	const char *lost = output_lost(stdout);
-
-	if (lost)
-		say("cannot write the output: %s", lost);
-	return lost ? EXIT_USAGE : status;
-}
-
 /* --- Options --------------------------------------------------------------------- */
 
 static long arg_number(const char *what, const char *text)
@@ -173,10 +164,10 @@ static void parse(int argc, char **argv)
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			exit(finish(EXIT_SUCCESS));
+			exit(output_finish(EXIT_SUCCESS));
 		case 'V':
 			puts("vfabtop " VFAB_VERSION);
-			exit(finish(EXIT_SUCCESS));
+			exit(output_finish(EXIT_SUCCESS));
 		default:
 			fputs("see 'vfabtop --help'\n", stderr);
 			exit(EXIT_USAGE);
@@ -283,5 +274,5 @@ int main(int argc, char **argv)
 	ret = top.batch ? batch() : interactive();
 	view_free(&top.view);
 	vfab_nl_close(top.client.nl);
-	return finish(ret);
+	return output_finish(ret);
 }
