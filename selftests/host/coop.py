@@ -300,6 +300,10 @@ def main():
 
     owner = own()
     a, b = open_node(0), open_node(1)
+    daemon.send_signal(signal.SIGSTOP)
+    c = Talk(f'{TOOLS}/test/coopnode')
+    refused('a daemon that is stopped', c, f'open {domain(2)} 1', 'EAGAIN', 'is it stopped?')
+    c.kill()
     daemon.kill()
     says('without vfabswitchd', b, 'alloc 4096 9 rw', 'ok')
     says('those who joined', a, 'lookup 1 9 10000', 'ok')

@@ -153,7 +153,10 @@ static int be_let_in(struct coop_node *n)
 	void *base;
 	int fd, ret;
 
-	if (receive(n->sock, MSG_WAITALL, &value, &fd) != 1 || value ||
+	ret = receive(n->sock, MSG_WAITALL, &value, &fd);
+	if (!ret)
+		return -EAGAIN;
+	if (ret != 1 || value ||
 	    receive(n->sock, MSG_WAITALL, &value, &fd) != 1 || value < 0 ||
 	    value > VFAB_BP_MAX_PEER)
 		return -EPROTO;
@@ -639,6 +642,8 @@ static const char *why_not(int err)
 	case -EBADMSG:
 	case -EPIPE:
 		return "vfabswitchd lets nobody in: another may be this node, its log says why";
+	case -EAGAIN:
+		return "vfabswitchd does not answer: is it stopped?";
 	case -EPROTONOSUPPORT:
 		return "it is of another version than this library";
 	}
