@@ -370,7 +370,7 @@ int bw_main(int argc, char **argv)
 
 	all_options(options, own);
 	while ((c = next_option(argc, argv, "m:b:e:f:r:T:J:h", options)) != -1) {
-		ret = 0;
+		ret = -1;
 		switch (c) {
 		case 'm':
 			b.run.raw = !strcmp(optarg, "plain");
@@ -399,11 +399,8 @@ int bw_main(int argc, char **argv)
 			break;
 		default:
 			ret = common_option(&o, c, usage);
-			if (ret >= 0)
-				return ret;
-			ret = 0;
 		}
-		if (ret)
+		if (ret >= 0)
 			return ret;
 	}
 	if (optind + 1 < argc)

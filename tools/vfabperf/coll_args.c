@@ -75,17 +75,16 @@ static int choose(const char *what, const char *text,
 	for (*value = 0; *value < n; ++*value)
 		if (!strcasecmp(text, names[*value]) ||
 		    (aliases && !strcasecmp(text, aliases[*value])))
-			return 0;
+			return -1;
 	*value = -1;
 	return strcmp(text, "all") ?
-	       usage_error("there is no %s \"%s\"", what, text) : 0;
+	       usage_error("there is no %s \"%s\"", what, text) : -1;
 }
 
-/* As common_option(): >= 0 is the exit status. */
 static int option(struct coll *c, struct options *o, int opt, bool after)
 {
 	uint64_t v;
-	int ret = 0;
+	int ret = -1;
 
 	switch (opt) {
 	case 'n':
@@ -139,8 +138,8 @@ static int option(struct coll *c, struct options *o, int opt, bool after)
 		break;
 	case 'r':
 		c->root = -1;
-		ret = strcmp(optarg, "all") ? parse_count(optarg, VFAB_MAX_WORLD - 1, &v) : 0;
-		if (!ret && strcmp(optarg, "all"))
+		ret = strcmp(optarg, "all") ? parse_count(optarg, VFAB_MAX_WORLD - 1, &v) : -1;
+		if (ret < 0 && strcmp(optarg, "all"))
 			c->root = v;
 		break;
 	case 'o':
@@ -163,9 +162,9 @@ static int option(struct coll *c, struct options *o, int opt, bool after)
 		c->plot = optarg;
 		break;
 	default:
-		return common_option(o, opt, usage);
+		ret = common_option(o, opt, usage);
 	}
-	return ret ? ret : -1;
+	return ret;
 }
 
 static int choose_kind(struct coll *c, const char *name)
@@ -244,7 +243,5 @@ int coll_parse(struct coll *c, struct options *o, int argc, char **argv)
 	if (!after)
 		return usage_error("name a collective, such as allreduce, or all");
 	ret = consistent(c);
-	if (ret < 0)
-		ret = plot_check(c->plot) ? EXIT_SETUP : -1;
-	return ret;
+	return ret < 0 ? plot_check(c->plot) : ret;
 }

@@ -304,7 +304,7 @@ int doorbell_main(int argc, char **argv)
 
 	all_options(options, own);
 	while ((c = next_option(argc, argv, "n:r:T:J:h", options)) != -1) {
-		ret = 0;
+		ret = -1;
 		switch (c) {
 		case 'n':
 			ret = parse_count(optarg, 10000000, &b.iters);
@@ -314,11 +314,8 @@ int doorbell_main(int argc, char **argv)
 			break;
 		default:
 			ret = common_option(&o, c, usage);
-			if (ret >= 0)
-				return ret;
-			ret = 0;
 		}
-		if (ret)
+		if (ret >= 0)
 			return ret;
 	}
 	if (optind + 1 < argc)

@@ -257,17 +257,17 @@ int lat_main(int argc, char **argv)
 
 	all_options(options, own);
 	while ((c = next_option(argc, argv, "m:s:an:w:T:J:h", options)) != -1) {
-		ret = 0;
+		ret = -1;
 		switch (c) {
 		case 'm':
 			mode = !strcmp(optarg, "load");
 			if (!mode && strcmp(optarg, "store"))
-				ret = !strcmp(optarg, "both") ? mode = -1, 0 :
+				ret = !strcmp(optarg, "both") ? mode = -1 :
 				      usage_error("there is no mode \"%s\"", optarg);
 			break;
 		case 's':
 			ret = parse_size(optarg, &from);
-			if (!ret && (!from || from % 8 || from > MAX_BYTES))
+			if (ret < 0 && (!from || from % 8 || from > MAX_BYTES))
 				ret = usage_error("%s is not a multiple of 8 up to 1G",
 						  optarg);
 			to = from;
@@ -285,7 +285,7 @@ int lat_main(int argc, char **argv)
 			break;
 		case 'n':
 			ret = parse_count(optarg, 100000000, &iters);
-			if (!ret && !iters)
+			if (ret < 0 && !iters)
 				ret = usage_error("0 round trips tell nothing");
 			break;
 		case 'w':
@@ -293,12 +293,8 @@ int lat_main(int argc, char **argv)
 			break;
 		default:
 			ret = common_option(&o, c, usage);
-			if (ret < 0)
-				ret = 0;
-			else
-				return ret;
 		}
-		if (ret)
+		if (ret >= 0)
 			return ret;
 	}
 	if (optind + 1 < argc)

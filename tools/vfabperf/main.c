@@ -113,7 +113,7 @@ int parse_size(const char *text, uint64_t *bytes)
 	    !(v >= 0 && v * (1 << shift) <= (UINT64_C(1) << 40)))
 		return usage_error("\"%s\" is not a size such as 8 or 64K, up to 1024G", text);
 	*bytes = v * (UINT64_C(1) << shift);
-	return 0;
+	return -1;
 }
 
 int parse_count(const char *text, uint64_t max, uint64_t *count)
@@ -125,7 +125,7 @@ int parse_count(const char *text, uint64_t max, uint64_t *count)
 	if (!isdigit((unsigned char)*text) || *end || errno || *count > max)
 		return usage_error("\"%s\" is not a number of 0 to %llu", text,
 				   (unsigned long long)max);
-	return 0;
+	return -1;
 }
 
 /* getopt_long() that complains in this program's name, not in the command's. */
@@ -157,7 +157,6 @@ void all_options(struct option *all, const struct option *own)
 	memcpy(all, common, sizeof(common));
 }
 
-/* >= 0: exit with it; else go on. */
 int common_option(struct options *o, int c, const char *text)
 {
 	char *end;

@@ -316,7 +316,7 @@ static int parse(struct matrix *m, struct options *o, int argc, char **argv)
 
 	all_options(options, own);
 	while ((c = next_option(argc, argv, "n:m:s:i:T:J:h", options)) != -1) {
-		ret = 0;
+		ret = -1;
 		switch (c) {
 		case 'n':
 			ret = parse_count(optarg, VFAB_MAX_WORLD, &v);
@@ -339,11 +339,8 @@ static int parse(struct matrix *m, struct options *o, int argc, char **argv)
 			break;
 		default:
 			ret = common_option(o, c, usage);
-			if (ret >= 0)
-				return ret;
-			ret = 0;
 		}
-		if (ret)
+		if (ret >= 0)
 			return ret;
 	}
 	if (optind + 1 < argc)

@@ -37,13 +37,13 @@ static const char *terminal(const char *file)
 int plot_check(const char *file)
 {
 	if (!file)
-		return 0;
+		return -1;
 	if (!terminal(file) || strchr(file, '\''))
 		return usage_error("--plot \"%s\": name a file that ends in .svg or .png", file);
 	if (!in_path("gnuplot"))
 		return setup_error("--plot needs gnuplot, which is not installed: %s",
 				   "install gnuplot-nox, or measure without --plot");
-	return 0;
+	return -1;
 }
 
 /* @commands: of gnuplot, before the data; false: there is nothing to draw */

@@ -388,7 +388,7 @@ static int parse(struct tune *t, struct options *o, int argc, char **argv)
 
 	all_options(options, own);
 	while ((c = next_option(argc, argv, "n:b:e:f:i:r:T:J:h", options)) != -1) {
-		ret = 0;
+		ret = -1;
 		switch (c) {
 		case 'n':
 			ret = parse_count(optarg, VFAB_MAX_WORLD, &v);
@@ -411,11 +411,8 @@ static int parse(struct tune *t, struct options *o, int argc, char **argv)
 			break;
 		default:
 			ret = common_option(o, c, usage);
-			if (ret >= 0)
-				return ret;
-			ret = 0;
 		}
-		if (ret)
+		if (ret >= 0)
 			return ret;
 	}
 	if (t->from > t->to)

@@ -60,12 +60,13 @@ struct option;
 void all_options(struct option *all, const struct option *own);
 int next_option(int argc, char **argv, const char *letters,
 		const struct option *all);
+/* These three return -1; >= 0: exit with it. */
 int common_option(struct options *o, int c, const char *usage);
+int parse_size(const char *text, uint64_t *bytes);
+int parse_count(const char *text, uint64_t max, uint64_t *count);
 /* Both return EXIT_SETUP; the first one says where help is. */
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int setup_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-int parse_size(const char *text, uint64_t *bytes);
-int parse_count(const char *text, uint64_t max, uint64_t *count);
 /* >= 0: exit with it; else this process is a rank of the run. */
 int run_start(struct run *r, const struct options *o, char **argv);
 int run_end(struct run *r, int status);
@@ -115,7 +116,7 @@ void json_head(const struct env *e, const struct run *r);
 void hist_print(const char *what, const double *x, size_t n);
 
 /* plot.c */
-int plot_check(const char *file);
+int plot_check(const char *file);	/* -1; >= 0: exit with it */
 bool plot_begin(const char *file, const char *title, const char *commands);
 void plot_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void plot_sizes(size_t from, size_t most);
