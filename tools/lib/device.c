@@ -34,6 +34,10 @@ static int device_attach(struct vfab_ep *ep, const char *path, uint32_t rank)
 		case EINVAL:
 			return vfabi_fail(ret, "rank %u is not one of dom%u's %u ranks",
 					  rank, ep->info.domain, ep->info.world);
+		case ENOSPC:
+			return vfabi_fail(ret,
+					  "cannot attach to dom%u: this node's part of the backplane has no memory left, or as many endpoints as it can: 'vfabctl backplane show' tells",
+					  ep->info.domain);
 		default:
 			return vfabi_fail(ret, "cannot attach to dom%u: %s",
 					  ep->info.domain, vfabi_errno(ret));
