@@ -12,21 +12,36 @@ static FILE *out;
 static int depth;
 static bool first = true;
 
-/* Before anything is measured: would a file of earlier results be lost? */
+/* A file that there was not: none of earlier results is lost. */
+static int create(const char *path, FILE **f)
+{
+	*f = fopen(path, "wxe");
+	if (*f)
+		return 0;
+	if (errno == EEXIST)
+		return setup_error("%s exists and is not overwritten: name another file", path);
+	return setup_error("%s: %s", path, strerror(errno));
+}
+
+/* Before anything is measured: will there be one? */
 int json_check(const char *path)
 {
-	if (!path || access(path, F_OK))
-		return 0;
-	return setup_error("%s exists and is not overwritten: name another file", path);
+	FILE *f;
+	int ret = path ? create(path, &f) : 0;
+
+	if (path && !ret) {
+		fclose(f);
+		unlink(path);
+	}
+	return ret;
 }
 
 int json_open(const char *path)
 {
-	if (!path)
-		return 0;
-	out = fopen(path, "wxe");
-	if (!out)
-		return json_check(path) ? EXIT_SETUP : setup_error("%s: %s", path, strerror(errno));
+	int ret = path ? create(path, &out) : 0;
+
+	if (!path || ret)
+		return ret;
 	json_begin(NULL, '{');
 	return 0;
 }
