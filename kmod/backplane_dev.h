@@ -162,9 +162,11 @@ struct vf_bp_dev {
 	u64 ran_ms;			/* how long it has been active, pauses left out */
 	u32 fences;
 	u32 expelled;
+	u32 before;			/* start that the slot named before this device's first */
 	u32 seq;			/* of the node's record */
 	u64 daemon_beat;
 	u64 daemon_age_ms;
+	u64 stranger_ms;		/* how long vfabswitchd has named another connection */
 	struct vf_bp_table domains;
 	struct vf_bp_table endpoints;
 	struct vf_bp_table windows;

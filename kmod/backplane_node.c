@@ -296,6 +296,14 @@ static void vf_bp_find_peers(struct vf_bp_dev *bd)
 	}
 }
 
+static void vf_bp_fence(struct vf_bp_dev *bd)
+{
+	bd->fences++;
+	vf_bp_stop(bd);
+	vf_bp_notify(bd, bd->self, VFAB_ACT_CHANGED, VFAB_BP_NODE_FENCED, -1);
+	queue_work(bd->queue, &bd->ending);
+}
+
 /* Before others are judged: has any of them expelled this node? */
 static bool vf_bp_fences(struct vf_bp_dev *bd)
 {
@@ -309,11 +317,31 @@ static bool vf_bp_fences(struct vf_bp_dev *bd)
 	dev_notice_ratelimited(&bd->pdev->dev,
 			       "backplane %s: node %u has expelled this node, which ends what it has there and returns\n",
 			       bd->bp.name, i);
-	bd->fences++;
-	vf_bp_stop(bd);
-	vf_bp_notify(bd, bd->self, VFAB_ACT_CHANGED, VFAB_BP_NODE_FENCED, -1);
-	queue_work(bd->queue, &bd->ending);
+	vf_bp_fence(bd);
 	return true;
+}
+
+/*
+ * The incarnation is of the connection that vfabswitchd had written when it began. If
+ * somebody else wrote that, or the node is another connection's by now, nobody follows
+ * it. That vfabswitchd says so all the time, which repairs its words once a second, is
+ * waited for.
+ */
+static void vf_bp_check_connection(struct vf_bp_dev *bd, u64 ran_ms)
+{
+	struct vfab_bp_peer peer;
+
+	if (vf_bp_closed(bd, bd->self, bd->incarnation, &peer) && peer.state)
+		bd->stranger_ms += ran_ms;
+	else
+		bd->stranger_ms = 0;
+	if (bd->stranger_ms <= bd->timeout_ms)
+		return;
+	dev_notice_ratelimited(&bd->pdev->dev,
+			       "backplane %s: this node is of connection %u and says %u: it ends what it has there and returns\n",
+			       bd->bp.name, (u32)le64_to_cpu(peer.generation),
+			       (u32)(bd->incarnation >> 32));
+	vf_bp_fence(bd);
 }
 
 /* Look at all the others; @ran_ms of this kernel's time have passed since the last tick */
@@ -377,6 +405,8 @@ static void vf_bp_tick(struct work_struct *work)
 		vf_bp_daemon_age(bd, ran_ms);
 		vf_bp_judge(bd, ran_ms);
 	}
+	if (bd->state == VFAB_BP_NODE_ACTIVE)
+		vf_bp_check_connection(bd, ran_ms);
 	if (bd->state == VFAB_BP_NODE_ACTIVE) {
 		vf_bp_publish(bd, bd->state);
 		vf_bp_store(&vf_bp_slot(&bd->bp, bd->self)->beat.beat, ++bd->beat);
@@ -689,15 +719,25 @@ int vf_backplane_followed(struct vf_bp_dev *bd, u64 change)
 
 /* --- Beginning and end ---------------------------------------------------------------- */
 
-/* Another one than the last on this connection, which the own slot names after insmod */
-static u64 vf_bp_next_incarnation(const struct vf_bp_dev *bd, u64 generation)
+/*
+ * Another one than the last on this connection, which the own slot names after insmod. If
+ * the last one was of a connection that was not this node's, see vf_bp_check_connection(),
+ * the one before that is not taken again either.
+ */
+static u64 vf_bp_next_incarnation(struct vf_bp_dev *bd, u64 generation)
 {
 	u64 last = bd->incarnation;
 	struct vfab_bp_node n;
+	u32 start = 0;
 
-	if (!last && !vf_bp_read_node(&bd->bp, bd->self, &n))
+	if (last) {
+		start = max_t(u32, last, bd->before);
+	} else if (!vf_bp_read_node(&bd->bp, bd->self, &n)) {
 		last = le64_to_cpu(n.incarnation);
-	return generation << 32 | (last >> 32 == generation ? (u32)last + 1 ?: 1 : 1);
+		bd->before = last;
+		start = last >> 32 == generation ? bd->before : 0;
+	}
+	return generation << 32 | (start + 1 ?: 1);
 }
 
 /**
@@ -720,6 +760,7 @@ int vf_bp_start(struct vf_bp_dev *bd)
 		   vf_bp_next_incarnation(bd, le64_to_cpu(peer.generation)));
 	bd->change = 0;
 	bd->loss = 0;
+	bd->stranger_ms = 0;
 	memset(bd->rung, 0, sizeof(bd->rung));
 	for (i = 0; i < VFAB_BP_MAX_NODES; i++) {
 		bd->other[i].state = VF_BP_OTHER_NONE;

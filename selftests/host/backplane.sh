@@ -121,6 +121,16 @@ if part rmmod; then
 	ok "ten times, quickly" on 1 "for i in 1 2 3 4 5 6 7 8 9 10; do rmmod vfabric &&
 		insmod \$VFABRIC_KO $VFABRIC_PARAMS || exit 1; done"
 	ok "and it is there" until_said 0 20 '$n[1].view == "live" and $n[1].incarnation == "1.12"'
+	# When it begins, another node says that it is of another connection
+	on 1 'rmmod vfabric'
+	"$node" "$tmp/rack/node2" misname 5 1 >"$tmp/misname" 2>&1 &
+	pid=$!
+	sleep 1
+	on 1 "insmod \$VFABRIC_KO $VFABRIC_PARAMS"
+	wait $pid
+	result "a node is misnamed while it begins" $? "$tmp/misname"
+	ok "it finds out, and returns" until_said 0 30 \
+		'$n[1].view == "live" and $n[1].incarnation == "1.13"'
 fi
 
 if part stop; then

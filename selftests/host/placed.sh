@@ -170,6 +170,7 @@ if part hostile; then
 		ok "VM $n has no complaint" no_complaints $n
 	done
 	ok "both find one another again" live 0
+	ok "the other way round" live 1
 	# What its owner has; mirrors go with it
 	on 0 'for d in $(vfabctl -j domain show | jq -r ".[].name"); do vfabctl domain delete $d --force; done'
 	ok "what was made is gone" until_on 1 30 'vfabctl -j domain show | jq -e "length == 0"'

@@ -18,6 +18,7 @@ void interrupt_all(u32 vector);
 
 int live(unsigned int seconds, const char *how);
 int flood(unsigned int seconds);
+int misname(unsigned int seconds, u32 node);
 int hostile(unsigned int seconds, unsigned int seed);
 
 #endif

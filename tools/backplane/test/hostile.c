@@ -210,6 +210,27 @@ int flood(unsigned int seconds)
 	return 0;
 }
 
+/* Whoever reads of which connection a node is reads of another one */
+int misname(unsigned int seconds, u32 node)
+{
+	struct vfab_bp_peer *at = &vf_bp_daemon(&bp)->peer[node], peer;
+	time_t end = time(NULL) + seconds;
+	u64 times = 0;
+	u32 seq;
+
+	if (vf_bp_read_peer(&bp, node, &peer))
+		fail(2, "nothing is said of node %u", node);
+	peer.generation = cpu_to_le64(le64_to_cpu(peer.generation) + 1000);
+	while (time(NULL) < end) {
+		seq = (*(volatile u32 *)&at->seq + 1) & ~1U;
+		vf_bp_write(at, &peer, sizeof(peer), &seq);
+		vf_bp_store(&vf_bp_slot(&bp, self)->beat.beat, ++times);
+		pause_ms(1);
+	}
+	publish(VFAB_BP_NODE_LEFT);
+	return 0;
+}
+
 int hostile(unsigned int seconds, unsigned int seed)
 {
 	time_t start = time(NULL), now;

@@ -316,7 +316,7 @@ static void until_lost(u32 node)
 	fail(1, "node %u is still there", node);
 }
 
-/* live|deaf|expel|duel|flood|hostile SECONDS [SEED] */
+/* live|deaf|expel|duel|flood|hostile SECONDS [SEED], misname SECONDS NODE */
 static int play(int words, char **word)
 {
 	unsigned int seconds = strtoul(word[1], NULL, 10);
@@ -328,6 +328,8 @@ static int play(int words, char **word)
 		return hostile(seconds, words > 2 ? strtoul(word[2], NULL, 10) : 1);
 	if (!strcmp(word[0], "flood"))
 		return flood(seconds);
+	if (!strcmp(word[0], "misname") && words > 2)
+		return misname(seconds, strtoul(word[2], NULL, 10) % bp.nodes);
 	return live(seconds, word[0]);
 }
 
