@@ -123,9 +123,9 @@ if part rmmod; then
 	ok "and it is there" until_said 0 20 '$n[1].view == "live" and $n[1].incarnation == "1.12"'
 	# When it begins, another node says that it is of another connection
 	on 1 'rmmod vfabric'
-	"$node" "$tmp/rack/node2" misname 5 1 >"$tmp/misname" 2>&1 &
+	"$node" "$tmp/rack/node2" misname 60 1 >"$tmp/misname" 2>&1 &
 	pid=$!
-	sleep 1
+	until_true 10 grep -q 'of backplane' "$tmp/misname"
 	on 1 "insmod \$VFABRIC_KO $VFABRIC_PARAMS"
 	wait $pid
 	result "a node is misnamed while it begins" $? "$tmp/misname"

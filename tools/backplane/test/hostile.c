@@ -210,23 +210,33 @@ int flood(unsigned int seconds)
 	return 0;
 }
 
-/* Whoever reads of which connection a node is reads of another one */
+static void say_of(u32 node, const struct vfab_bp_peer *peer)
+{
+	struct vfab_bp_peer *at = &vf_bp_daemon(&bp)->peer[node];
+	u32 seq = (*(volatile u32 *)&at->seq + 1) & ~1U;
+
+	vf_bp_write(at, peer, sizeof(*peer), &seq);
+}
+
+/* That a node is of another connection, until it says so itself; before others follow it */
 int misname(unsigned int seconds, u32 node)
 {
-	struct vfab_bp_peer *at = &vf_bp_daemon(&bp)->peer[node], peer;
 	time_t end = time(NULL) + seconds;
-	u64 times = 0;
-	u32 seq;
+	struct vfab_bp_peer right, wrong;
+	struct vfab_bp_node n;
 
-	if (vf_bp_read_peer(&bp, node, &peer))
+	if (vf_bp_read_peer(&bp, node, &right))
 		fail(2, "nothing is said of node %u", node);
-	peer.generation = cpu_to_le64(le64_to_cpu(peer.generation) + 1000);
-	while (time(NULL) < end) {
-		seq = (*(volatile u32 *)&at->seq + 1) & ~1U;
-		vf_bp_write(at, &peer, sizeof(peer), &seq);
-		vf_bp_store(&vf_bp_slot(&bp, self)->beat.beat, ++times);
+	wrong = right;
+	wrong.generation = cpu_to_le64(le64_to_cpu(right.generation) + 1000);
+	do {
+		say_of(node, &wrong);
 		pause_ms(1);
-	}
+		if (time(NULL) > end)
+			fail(1, "node %u did not begin", node);
+	} while (vf_bp_read_node(&bp, node, &n) ||
+		 le64_to_cpu(n.incarnation) >> 32 != le64_to_cpu(wrong.generation));
+	say_of(node, &right);
 	publish(VFAB_BP_NODE_LEFT);
 	return 0;
 }
