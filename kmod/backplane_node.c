@@ -327,7 +327,7 @@ static bool vf_bp_fences(struct vf_bp_dev *bd)
  * it. That vfabswitchd says so all the time, which repairs its words once a second, is
  * waited for.
  */
-static void vf_bp_check_connection(struct vf_bp_dev *bd, u64 ran_ms)
+static bool vf_bp_is_misnamed(struct vf_bp_dev *bd, u64 ran_ms)
 {
 	struct vfab_bp_peer peer;
 
@@ -336,12 +336,13 @@ static void vf_bp_check_connection(struct vf_bp_dev *bd, u64 ran_ms)
 	else
 		bd->stranger_ms = 0;
 	if (bd->stranger_ms <= bd->timeout_ms)
-		return;
+		return false;
 	dev_notice_ratelimited(&bd->pdev->dev,
 			       "backplane %s: this node is of connection %u and says %u: it ends what it has there and returns\n",
 			       bd->bp.name, (u32)le64_to_cpu(peer.generation),
 			       (u32)(bd->incarnation >> 32));
 	vf_bp_fence(bd);
+	return true;
 }
 
 /* Look at all the others; @ran_ms of this kernel's time have passed since the last tick */
@@ -352,7 +353,7 @@ static void vf_bp_judge(struct vf_bp_dev *bd, u64 ran_ms)
 
 	lockdep_assert_held(&bd->lock);
 	vf_bp_find_peers(bd);
-	if (vf_bp_fences(bd))
+	if (vf_bp_fences(bd) || vf_bp_is_misnamed(bd, ran_ms))
 		return;
 	for (i = 0; i < bd->bp.nodes; i++) {
 		o = &bd->other[i];
@@ -405,8 +406,6 @@ static void vf_bp_tick(struct work_struct *work)
 		vf_bp_daemon_age(bd, ran_ms);
 		vf_bp_judge(bd, ran_ms);
 	}
-	if (bd->state == VFAB_BP_NODE_ACTIVE)
-		vf_bp_check_connection(bd, ran_ms);
 	if (bd->state == VFAB_BP_NODE_ACTIVE) {
 		vf_bp_publish(bd, bd->state);
 		vf_bp_store(&vf_bp_slot(&bd->bp, bd->self)->beat.beat, ++bd->beat);
@@ -721,7 +720,7 @@ int vf_backplane_followed(struct vf_bp_dev *bd, u64 change)
 
 /*
  * Another one than the last on this connection, which the own slot names after insmod. If
- * the last one was of a connection that was not this node's, see vf_bp_check_connection(),
+ * the last one was of a connection that was not this node's, see vf_bp_is_misnamed(),
  * the one before that is not taken again either.
  */
 static u64 vf_bp_next_incarnation(struct vf_bp_dev *bd, u64 generation)
