@@ -45,6 +45,7 @@ stub scripts/vm <<-'END'
 	mkdir -p "build/vm-out/$name"
 	echo "$$ $PPID" >"build/$name"
 	[ ! -e build/slow ] || sleep 3
+	echo panic | tee "build/vm-out/$name/console-1.log" >"build/vm-out/$name/console.log"
 	printf 'ok 1 stub\n1..1\n# status: 0\n' >"build/vm-out/$name/test.log"
 END
 echo 30 >selftests/floor
